@@ -1,0 +1,52 @@
+# Every target sets up what it needs: a machine with Python 3.11, git and make is enough.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export COTERIE_DATA ?= $(realpath ../shared/data/raw)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint types layers check bench-encode format clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
+
+install: $(READY) ## make .venv with the pinned, tested set of packages
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## cluster the bundled help-desk messages, judge the result, file a new message
+	@rm -rf build/demo && mkdir -p build/demo
+	$(BIN)/coterie datasets helpdesk --out build/demo/tickets.csv
+	$(BIN)/coterie cluster build/demo/tickets.csv -k 16 --out build/demo/groups
+	$(BIN)/coterie evaluate build/demo/groups/assignments.csv --truth label
+	echo 'I was charged twice this month, where is my invoice?' | $(BIN)/coterie assign build/demo/groups/model -
+
+check: lint types layers ## everything but the tests
+
+test: check ## what CI runs: lint, types, layers and all tests
+	$(BIN)/python -m pytest
+
+lint: $(READY) ## style and spelling
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/codespell
+
+types: $(READY) ## mypy, strict
+	$(BIN)/mypy
+
+layers: $(READY) ## imports point downwards
+	$(BIN)/lint-imports
+
+bench-encode: $(READY) ## texts per second of the bundled encoder against sentence-transformers
+	$(BIN)/python benchmarks/encode.py
+
+format: $(READY) ## fix what can be fixed by itself
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

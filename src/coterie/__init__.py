@@ -1,0 +1,36 @@
+"""Turn a pile of short texts into clear groups, and keep a model that files new texts the same way."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from coterie.artifact import load as load
+    from coterie.clusterer import METHODS as METHODS
+    from coterie.clusterer import Clusterer as Clusterer
+    from coterie.data import datasets as datasets
+    from coterie.encoders.encoder import ENCODERS as ENCODERS
+    from coterie.methods.kmeans import KMeans as KMeans
+
+_PLACES = {
+    "ENCODERS": "coterie.encoders.encoder",
+    "METHODS": "coterie.clusterer",
+    "Clusterer": "coterie.clusterer",
+    "KMeans": "coterie.methods.kmeans",
+    "datasets": "coterie.data",
+    "load": "coterie.artifact",
+}
+__all__ = ["ENCODERS", "METHODS", "Clusterer", "KMeans", "__version__", "datasets", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `coterie --help` need not wait for torch."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+    place = import_module(_PLACES[name])
+    return getattr(place, name) if name != "datasets" else import_module("coterie.data.datasets")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,181 @@
+"""Save a model as a folder and load it again. JSON and safetensors only: loading runs no code.
+
+manifest.json        schema version, and the SHA-256 of every other file
+config.json          method, settings, encoder, seed, versions, hash of the training texts
+weights.safetensors  what the method learnt, and the labels of the training texts
+clusters.json        the cluster table, when there is one
+encoder.*            what the encoder learnt (a vocabulary, say), when it learnt something
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load_file as load_arrays
+from safetensors.numpy import save_file as save_arrays
+
+import coterie
+from coterie.clusterer import METHODS, Clusterer
+from coterie.data.atomic import atomic_folder
+from coterie.encoders.encoder import ENCODERS, Encoder, EncoderState, make_encoder
+from coterie.errors import ArtifactError, InputError
+from coterie.hyper import settings
+
+SCHEMA_VERSION = 1
+_MANIFEST = "manifest.json"
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers", "safetensors")
+
+
+def save(model: Clusterer, folder: Path, *, clusters: list[dict[str, Any]] | None = None) -> None:
+    """Write ``model`` (and its cluster table) to ``folder``. An older model there is replaced at the end."""
+    objective = model._fitted()
+    if folder.exists() and not (folder / _MANIFEST).is_file() and (folder.is_file() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and is not a coterie model, so it is not replaced. Name another folder.")
+    encoder = model.encoder_
+    state = encoder.state()
+    with atomic_folder(folder) as temporary:
+        tensors = {name: value.detach().cpu().numpy() for name, value in objective.state_dict().items()}
+        tensors |= {"labels_": model.labels_, "confidence_": model.confidence_}
+        save_arrays(_contiguous(tensors), temporary / "weights.safetensors")
+        _write_json(temporary / "config.json", _config(model, encoder))
+        if clusters is not None:
+            _write_json(temporary / "clusters.json", clusters)
+        if state:
+            save_arrays(_contiguous(state.tensors), temporary / "encoder.safetensors")
+            _write_json(temporary / "encoder.json", state.words)
+        files = {path.name: _sha256(path) for path in sorted(temporary.iterdir())}
+        _write_json(temporary / _MANIFEST, {"schema_version": SCHEMA_VERSION, "files": files})
+
+
+def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
+    params = model.get_params(deep=False) | {"encoder": encoder.name}
+    seed = params["random_state"]
+    params["random_state"] = seed if seed is None or isinstance(seed, int) else None  # a generator has no name
+    return {
+        "method": model.name,
+        "params": {name: _plain(value) for name, value in params.items()},
+        "encoder": {
+            "name": encoder.name,
+            "params": encoder.params(),
+            "fingerprint": encoder.fingerprint(),
+            "dim": int(model.objective_.centers.shape[1]),
+        },
+        "texts": {"n": model.n_texts_, "sha256": model.texts_sha256_},
+        "versions": {"coterie": coterie.__version__, "python": platform.python_version()}
+        | {name: version(name) for name in _LIBRARIES},
+    }
+
+
+def load(folder: str | Path) -> Clusterer:
+    """Return the model saved in ``folder``, or raise :class:`ArtifactError` naming the file that is wrong."""
+    folder = Path(folder)
+    config = read_config(folder)
+    cls = METHODS[config["method"]]
+    known = {setting.name for setting in settings(cls)}
+    if unknown := sorted(set(config["params"]) - known):
+        raise ArtifactError(f"{folder / 'config.json'}: {cls.__name__} has no setting {unknown[0]!r}.")
+    encoder = _load_encoder(folder, config["encoder"])
+    model = cls(**config["params"] | {"encoder": type(encoder)(**encoder.params())})
+    tensors = _read_tensors(folder / "weights.safetensors")
+    model.labels_, model.confidence_ = tensors.pop("labels_"), tensors.pop("confidence_")
+    objective = model.build_objective(config["encoder"]["dim"])
+    _fill(objective, tensors, folder / "weights.safetensors")
+    model.encoder_, model.objective_ = encoder, objective.eval()
+    model.n_texts_, model.texts_sha256_ = config["texts"]["n"], config["texts"]["sha256"]
+    if encoder.name == "precomputed":
+        model.n_features_in_ = config["encoder"]["dim"]
+    return model
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return config.json after every file has been checked against the manifest; loads no weights."""
+    if not folder.is_dir():
+        raise ArtifactError(f"There is no model folder {folder}.")
+    manifest = _read_json(folder / _MANIFEST)
+    schema = manifest.get("schema_version") if isinstance(manifest, dict) else None
+    if not isinstance(schema, int) or not isinstance(manifest.get("files"), dict):
+        raise ArtifactError(f"{folder / _MANIFEST} is not a coterie manifest. Save the model again.")
+    if schema > SCHEMA_VERSION:
+        raise ArtifactError(
+            f"{folder / _MANIFEST} has schema version {schema}; this coterie ({coterie.__version__}) reads up "
+            f"to {SCHEMA_VERSION}. Upgrade: pip install --upgrade coterie"
+        )
+    for name, expected in manifest["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise ArtifactError(f"{path} is missing. Copy the whole folder again.")
+        if _sha256(path) != expected:
+            raise ArtifactError(f"{path} is damaged or was altered: its SHA-256 is not the manifest's.")
+    config: dict[str, Any] = _read_json(folder / "config.json")
+    return config
+
+
+def read_clusters(folder: Path) -> list[dict[str, Any]]:
+    """Return the saved cluster table; empty when the model was saved without one."""
+    path = folder / "clusters.json"
+    return list(_read_json(path)) if path.is_file() else []
+
+
+def _load_encoder(folder: Path, config: dict[str, Any]) -> Encoder:
+    encoder = make_encoder(ENCODERS[config["name"]](**config["params"]))
+    if (folder / "encoder.json").is_file():
+        tensors = _read_tensors(folder / "encoder.safetensors")
+        encoder.restore(EncoderState(tensors, _read_json(folder / "encoder.json")))
+    if encoder.fingerprint() != config["fingerprint"]:
+        raise ArtifactError(
+            f"{folder / 'config.json'}: this model was trained with other weights of the encoder "
+            f"{config['name']!r} {config['params']}. Its answers would differ, so it is not loaded."
+        )
+    return encoder
+
+
+def _fill(objective: torch.nn.Module, tensors: dict[str, Any], path: Path) -> None:
+    own = objective.state_dict()
+    if own.keys() != tensors.keys():
+        raise ArtifactError(f"{path} holds {sorted(tensors)}, expected {sorted(own)}.")
+    for name, value in tensors.items():
+        if own[name].shape != value.shape:
+            raise ArtifactError(f"{path}: {name} has shape {value.shape}, expected {tuple(own[name].shape)}.")
+    objective.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()})
+
+
+def _contiguous(tensors: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.array(value, order="C") for name, value in tensors.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArtifactError(f"{path} is missing. Is {path.parent} a coterie model folder?") from None
+    except (ValueError, OSError) as error:
+        raise ArtifactError(f"{path} cannot be read: {error}.") from None
+
+
+def _read_tensors(path: Path) -> dict[str, Any]:
+    try:
+        tensors: dict[str, Any] = load_arrays(path)
+    except (OSError, SafetensorError) as error:
+        raise ArtifactError(f"{path} cannot be read: {error}.") from None
+    return tensors
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

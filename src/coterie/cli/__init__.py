@@ -1,0 +1,1 @@
+"""The command line: one file a command. The only place that prints."""

@@ -1,0 +1,32 @@
+"""`coterie info`: what is in a saved model."""
+
+from __future__ import annotations
+
+from coterie.cli import options
+from coterie.cli.tables import print_clusters, print_json, print_table
+
+
+def info(model: options.Model, as_json: options.Json = False) -> None:
+    """Show the settings, the training texts' hash, the versions and the clusters of MODEL."""
+    from coterie.artifact import read_clusters, read_config
+
+    config, clusters = read_config(model), read_clusters(model)
+    if as_json:
+        print_json(config | {"clusters": clusters})
+        return
+    encoder = config["encoder"]
+    settings = {name: value for name, value in config["params"].items() if name != "encoder"}
+    rows = {
+        "method": config["method"],
+        "settings": _listed(settings),
+        "encoder": f"{encoder['name']}, {encoder['dim']} numbers a text, {_listed(encoder['params']) or 'no settings'}",
+        "trained on": f"{config['texts']['n']:,} texts, SHA-256 {config['texts']['sha256'][:16]}…",
+        "versions": ", ".join(f"{name} {number}" for name, number in config["versions"].items()),
+    }
+    print_table(["", ""], rows.items())
+    if clusters:
+        print_clusters(clusters)
+
+
+def _listed(values: dict[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())

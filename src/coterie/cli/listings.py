@@ -1,0 +1,88 @@
+"""`coterie methods`, `coterie encoders`, `coterie datasets`: what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coterie.cli import options
+from coterie.cli.tables import print_json, print_table, say
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one with all its settings.")]
+
+
+def methods(name: Name = None, as_json: options.Json = False) -> None:
+    """List the methods, or the settings of one."""
+    from coterie.clusterer import METHODS
+
+    _show(METHODS, name, as_json)
+
+
+def encoders(name: Name = None, as_json: options.Json = False) -> None:
+    """List the encoders, or the settings of one."""
+    from coterie.encoders.encoder import ENCODERS
+
+    _show(ENCODERS, name, as_json)
+
+
+def datasets(
+    name: Name = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the set NAME as a CSV: text, label.")] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """List the data sets, or write one to a file."""
+    from coterie.data.datasets import SOURCES, load
+    from coterie.data.files import Table, write_table
+    from coterie.errors import InputError
+
+    if out is not None:
+        if name is None:
+            raise InputError("Which data set? coterie datasets NAME --out FILE")
+        data = load(name)
+        labels = [data.label_names[k] for k in data.true_labels]
+        write_table(Table({"text": data.texts, "label": labels}, "csv"), out)
+        say(f"{len(data.texts):,} texts written to {out}", quiet=quiet)
+        return
+    if name is not None and name not in SOURCES:
+        load(name)  # raises, and names those there are
+    rows = [
+        {"name": key, "texts": s.n_texts, "clusters": s.n_clusters, "what": s.title, "terms": s.terms,
+         "files": [{"name": f.name, "url": f.url, "sha256": f.sha256} for f in s.files]}
+        for key, s in SOURCES.items() if name in (None, key)
+    ]  # fmt: skip
+    if as_json:
+        print_json(rows)
+        return
+    columns = ["name", "texts", "clusters", "what", "terms"]
+    print_table(columns, [[str(row[c]) for c in columns] for row in rows], right=["texts", "clusters"])
+    if name is not None:
+        print_table(["file", "address", "SHA-256"], [[f.name, f.url, f.sha256] for f in SOURCES[name].files])
+
+
+def _show(registry: Mapping[str, type], name: str | None, as_json: bool) -> None:
+    from coterie.hyper import settings
+
+    if name is None:
+        listed = [{"name": key, "what": _first_line(cls)} for key, cls in registry.items()]
+        if as_json:
+            print_json(listed)
+        else:
+            print_table(["name", "what"], [[row["name"], row["what"]] for row in listed])
+        return
+    rows: list[dict[str, Any]] = [
+        {"setting": s.name, "default": s.default, "rule": s.rule, "symbol": s.symbol, "help": s.help}
+        for s in settings(registry[name])
+    ]
+    if as_json:
+        print_json({"name": name, "what": _first_line(registry[name]), "settings": rows})
+    else:
+        typer.echo(_first_line(registry[name]))
+        print_table(list(rows[0]) if rows else ["no settings"], [[str(v) for v in row.values()] for row in rows])
+
+
+def _first_line(cls: type) -> str:
+    return (cls.__doc__ or "").strip().splitlines()[0]

@@ -1,0 +1,84 @@
+"""Options that several commands share, and `--set name=value` for the settings of a method."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from coterie.hyper import Setting
+
+
+class FileFormat(StrEnum):
+    """How a file of texts is stored."""
+
+    csv = "csv"
+    tsv = "tsv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    txt = "txt"
+
+
+class OnEmpty(StrEnum):
+    """What to do with blank texts."""
+
+    keep = "keep"
+    error = "error"
+
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV, TSV, JSONL, Parquet or plain text, also gzipped; - for stdin.")
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a saved model.")]
+Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of the texts, if not obvious.")]
+Format = Annotated[FileFormat | None, typer.Option("--format", help="If the file's name does not tell.")]
+Encoding = Annotated[str, typer.Option("--encoding", help="Of the file's characters.")]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a CSV, if not found out by itself.")]
+Vectors = Annotated[
+    Path | None, typer.Option("--vectors", help="Your own vectors, one row a text (.npy), instead of an encoder.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress, only results and errors.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method; `coterie methods NAME` lists them."),
+]
+
+
+def parse_settings(pairs: list[str] | None, cls: type, *, owner: str) -> dict[str, Any]:
+    """Return the values of ``--set name=value`` pairs in the types that ``cls`` declares."""
+    from coterie.errors import InputError
+    from coterie.hyper import settings
+
+    declared = {setting.name: setting for setting in settings(cls)}
+    values = {}
+    for pair in pairs or []:
+        name, equals, text = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name not in declared:
+            raise InputError(f"--set {pair}: {owner} has the settings {', '.join(declared)}; write NAME=VALUE.")
+        values[name] = _parse(text.strip(), declared[name])
+    return values
+
+
+def _parse(text: str, setting: Setting) -> Any:
+    from coterie.errors import InputError
+
+    words: dict[str, bool | None] = {}
+    if bool in setting.types:
+        words = {"true": True, "yes": True, "false": False, "no": False}
+    words |= {"none": None} if type(None) in setting.types else {}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        if kind in setting.types:
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    if str in setting.types or text in setting.choices:
+        return text
+    raise InputError(f"--set {setting.name}={text}: must be {setting.rule}.")

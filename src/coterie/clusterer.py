@@ -1,0 +1,205 @@
+"""The scikit-learn face that every method shares."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self, dataclass_transform
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from coterie.contracts import Corpus, Labels, Objective, Vectors
+from coterie.data.texts import OnEmpty, Texts, check_texts
+from coterie.encoders.encoder import Encoder, make_encoder
+from coterie.encoders.precomputed import PrecomputedEncoder
+from coterie.errors import InputError, NotFittedError
+from coterie.hyper import check_settings, hyper
+from coterie.progress import bars
+from coterie.registry import Registry
+
+
+class BlankTextWarning(UserWarning):
+    """Some texts say nothing and get no cluster."""
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass(kw_only=True, eq=False, repr=False)
+class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator, ABC):
+    """Groups short texts, and files new texts in the same groups.
+
+    After ``fit``: ``labels_`` (N,) with -1 for blank texts, ``confidence_`` (N,), ``cluster_centers_``
+    (K, D), ``encoder_`` and ``objective_``.
+    """
+
+    name: ClassVar[str]
+
+    n_clusters: int = hyper(8, "number of clusters, exactly honoured", symbol="K", ge=2)
+    encoder: str | Encoder = hyper("bundled", "what turns texts into vectors: a name, name:value, or an encoder")
+    on_empty: OnEmpty = hyper("keep", "blank texts: keep them without a cluster, or refuse")
+    random_state: int | np.random.RandomState | None = hyper(0, "seed of every random choice")
+    verbose: bool = hyper(False, "show progress on stderr when it is a terminal")
+
+    def __init_subclass__(cls, *, name: str, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+        cls.name = name
+        METHODS.register(name, cls)
+
+    @abstractmethod
+    def build_objective(self, dim: int) -> Objective:
+        """Return a fresh objective for vectors of width ``dim``."""
+
+    def fit(self, X: Any, y: Any = None, *, column: str | None = None) -> Self:  # noqa: N803
+        """Find the clusters of ``X``: texts in any form, or vectors with ``encoder="precomputed"``.
+
+        ``y`` is ignored: labels never reach training. ``column`` names the texts of a data frame.
+        """
+        check_settings(self)
+        with self._progress():
+            encoder = make_encoder(self.encoder)
+            items = self._check(X, column, encoder, reset=True)
+            h = self._vectors(items, encoder, learn=True)
+            if self.n_clusters > len(h):
+                raise InputError(_too_few(self.n_clusters, len(h), items))
+            counts = items.counts if isinstance(items, Texts) else np.ones(len(h))
+            objective = self.build_objective(h.shape[1])
+            corpus = Corpus(items.unique if isinstance(items, Texts) else items, *map(torch.from_numpy, (h, counts)))
+            objective.start(corpus, self._seed())
+        self.encoder_, self.objective_ = encoder, objective.eval()
+        self.n_texts_, self.texts_sha256_ = _summary(items)
+        self.labels_, self.confidence_ = _decide(items, objective.assign_all(h))
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, *, column: str | None = None) -> Labels:  # noqa: N803
+        """Fit and return ``labels_``."""
+        return self.fit(X, y, column=column).labels_
+
+    def predict_proba(self, X: Any, *, column: str | None = None) -> NDArray[np.float64]:  # noqa: N803
+        """Return soft assignments (N, K): rows sum to one, blank texts are NaN."""
+        items, h = self._embed(X, column)
+        q = self.objective_.assign_all(h)
+        return items.spread(q, np.nan) if isinstance(items, Texts) else q
+
+    def predict(self, X: Any, *, column: str | None = None) -> Labels:  # noqa: N803
+        """Return the most probable cluster of each text; -1 for blank ones."""
+        return self.assign(X, column=column)[0]
+
+    def assign(self, X: Any, *, column: str | None = None) -> tuple[Labels, NDArray[np.float64]]:  # noqa: N803
+        """Return the cluster of each text and how sure that is; -1 and NaN for blank ones."""
+        items, h = self._embed(X, column)
+        return _decide(items, self.objective_.assign_all(h))
+
+    def transform(self, X: Any, *, column: str | None = None) -> Vectors:  # noqa: N803
+        """Return the vectors h (N, D) in which the clusters live; blank texts are NaN."""
+        items, h = self._embed(X, column)
+        return items.spread(h, np.nan).astype(np.float32) if isinstance(items, Texts) else h
+
+    @property
+    def cluster_centers_(self) -> Vectors:
+        """Centers (K, D)."""
+        return np.asarray(self._fitted().centers.detach().numpy())
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model to ``folder``, whole or not at all; see :func:`coterie.load`."""
+        from coterie.artifact import save
+
+        save(self, Path(folder))
+
+    # -- inside ------------------------------------------------------------------------------------------
+
+    def _fitted(self) -> Objective:
+        if not hasattr(self, "objective_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call 'fit' with texts before using it."
+            )
+        return self.objective_
+
+    def _embed(self, X: Any, column: str | None) -> tuple[Texts | Vectors, Vectors]:  # noqa: N803
+        self._fitted()
+        with self._progress():
+            items = self._check(X, column, self.encoder_, reset=False)
+            return items, self._vectors(items, self.encoder_, learn=False)
+
+    def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Texts | Vectors:  # noqa: N803
+        if isinstance(encoder, PrecomputedEncoder):
+            return np.asarray(validate_data(self, X, reset=reset, dtype=np.float32, ensure_min_samples=1))
+        texts = check_texts(X, column, on_empty=self.on_empty)
+        if texts.n_blank:
+            warnings.warn(
+                f"{texts.n_blank} of {texts.n_rows} texts are blank and get no cluster.",
+                BlankTextWarning,
+                stacklevel=4,
+            )
+        return texts
+
+    @staticmethod
+    def _vectors(items: Texts | Vectors, encoder: Encoder, *, learn: bool) -> Vectors:
+        if not isinstance(items, Texts):
+            return items
+        return (encoder.fit(items.unique) if learn else encoder).embed(items.unique)
+
+    def _seed(self) -> int | None:
+        """Return one whole number that decides everything."""
+        if self.random_state is None or isinstance(self.random_state, int):
+            return self.random_state
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    @contextmanager
+    def _progress(self) -> Iterator[None]:
+        if self.verbose:
+            with bars():
+                yield
+        else:
+            yield
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._fitted().centers.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        vectors = self.encoder == "precomputed" or isinstance(self.encoder, PrecomputedEncoder)
+        tags.input_tags.string = tags.input_tags.one_d_array = not vectors
+        tags.input_tags.two_d_array = vectors
+        return tags
+
+
+METHODS: Registry[Clusterer] = Registry("method", "coterie.methods")
+
+
+def _decide(items: Texts | Vectors, q: NDArray[np.float64]) -> tuple[Labels, NDArray[np.float64]]:
+    labels, confidence = q.argmax(axis=1).astype(np.int64), q.max(axis=1)
+    if not isinstance(items, Texts):
+        return labels, confidence
+    return items.spread(labels, -1), items.spread(confidence, np.nan)
+
+
+def _summary(items: Texts | Vectors) -> tuple[int, str]:
+    """Return how many rows there were, and a hash that tells whether two trainings saw the same ones."""
+    if not isinstance(items, Texts):
+        return len(items), hashlib.sha256(np.ascontiguousarray(items).tobytes()).hexdigest()
+    rows = ["", *items.unique]
+    digest = hashlib.sha256()
+    for position in items.inverse:
+        digest.update(rows[position + 1].encode() + b"\n")
+    return items.n_rows, digest.hexdigest()
+
+
+def _too_few(n_clusters: int, n_items: int, items: Texts | Vectors) -> str:
+    if not isinstance(items, Texts):
+        return f"n_clusters={n_clusters} is more than n_samples={n_items}. Ask for fewer clusters."
+    rows = f" (of {items.n_rows} rows, {items.n_blank} of them blank)" if items.n_rows != n_items else ""
+    return (
+        f"{n_clusters} clusters need at least {n_clusters} distinct texts, but there are {n_items}{rows}. "
+        "Ask for fewer clusters or give more texts."
+    )

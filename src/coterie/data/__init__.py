@@ -1,0 +1,1 @@
+"""Texts and tables: read, checked once, and only then used."""

@@ -1,0 +1,1 @@
+"""Say in words what is in a cluster."""

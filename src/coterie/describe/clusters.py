@@ -1,0 +1,52 @@
+"""The cluster table: size, share, keywords and typical texts of every cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.contracts import Labels
+from coterie.describe.keywords import keywords
+
+
+@dataclass(frozen=True)
+class ClusterRow:
+    """One row of the table."""
+
+    cluster: int
+    size: int
+    share: float
+    confidence: float
+    keywords: list[str]
+    examples: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+def describe(
+    texts: Sequence[str], labels: Labels, confidence: NDArray[np.float64], n_clusters: int, *, n_examples: int = 2
+) -> list[ClusterRow]:
+    """Return the table, largest cluster first. ``labels`` may hold -1 for blank texts."""
+    told = np.flatnonzero(labels >= 0)
+    words = keywords([texts[i] for i in told.tolist()], labels[told], n_clusters)
+    rows = []
+    for cluster in range(n_clusters):
+        members = told[labels[told] == cluster]
+        surest = members[np.argsort(-confidence[members], kind="stable")]
+        rows.append(
+            ClusterRow(
+                cluster=cluster,
+                size=len(members),
+                share=len(members) / max(len(told), 1),
+                confidence=float(confidence[members].mean()) if len(members) else 0.0,
+                keywords=words[cluster],
+                examples=list(dict.fromkeys(texts[i] for i in surest.tolist()))[:n_examples],
+            )
+        )
+    return sorted(rows, key=lambda row: -row.size)

@@ -1,0 +1,1 @@
+"""Small parts that sit on an encoder."""

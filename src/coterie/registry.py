@@ -1,0 +1,63 @@
+"""Find classes by name. A class registers by existing: in our folder, or in another package's entry point."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from coterie.errors import InputError
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, type[T]], Generic[T]):
+    """Names to classes of one kind, complete after the first look-up."""
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind, self.package = kind, package
+        self._classes: dict[str, type[T]] = {}
+        self._complete = False
+
+    def register(self, name: str, cls: type[T]) -> None:
+        """Add a class; a second class under a taken name is a mistake worth hearing about."""
+        known = self._classes.setdefault(name, cls)
+        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise InputError(f"Two {self.kind}s are called {name!r}: {known} and {cls}.")
+        self._classes[name] = cls
+
+    def __getitem__(self, name: str) -> type[T]:
+        """Return the class, or say which names there are."""
+        self._load()
+        if name not in self._classes:
+            close = get_close_matches(name, self._classes, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise InputError(
+                f"There is no {self.kind} called {name!r}.{hint} There are: {', '.join(sorted(self._classes))}."
+            )
+        return self._classes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(sorted(self._classes))
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._classes)
+
+    def __contains__(self, name: object) -> bool:
+        self._load()
+        return name in self._classes
+
+    def _load(self) -> None:
+        if self._complete:
+            return
+        self._complete = True
+        package = importlib.import_module(self.package)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{self.package}.{module.name}")
+        for entry in entry_points(group=self.package):  # a plug-in's class registers when it is imported
+            entry.load()
