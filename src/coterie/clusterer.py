@@ -43,7 +43,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     name: ClassVar[str]
 
-    n_clusters: int = hyper(8, "number of clusters, exactly honoured", symbol="K", ge=2)
+    n_clusters: int = hyper(8, "number of clusters, exactly honoured", symbol="K", ge=1)
     encoder: str | Encoder = hyper("bundled", "what turns texts into vectors: a name, name:value, or an encoder")
     on_empty: OnEmpty = hyper("keep", "blank texts: keep them without a cluster, or refuse")
     random_state: int | np.random.RandomState | None = hyper(0, "seed of every random choice")

@@ -74,7 +74,7 @@ def load(name: str) -> Dataset:
 def fetch(file: RemoteFile) -> bytes:
     """Return the checked bytes of a public file, downloading it into the cache when it is nowhere else."""
     named = os.environ.get("COTERIE_DATA")
-    for folder in [Path(named)] * bool(named) + [cache_folder()]:
+    for folder in [Path(named), cache_folder()] if named else [cache_folder()]:
         path = folder / file.name
         if path.is_file():
             return _checked(path.read_bytes(), file, str(path))

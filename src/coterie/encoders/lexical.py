@@ -73,7 +73,8 @@ class TfidfEncoder(BowEncoder, name="tfidf"):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return TF-IDF (N, V)."""
-        return np.asarray(self._weights.transform(self._counts(texts)).toarray(), dtype=np.float32)
+        counts = self._counts(texts)
+        return np.asarray(self._weights.transform(counts).toarray(), dtype=np.float32)
 
     def state(self) -> EncoderState:
         """Return the vocabulary and its weights."""

@@ -51,8 +51,8 @@ class KMeansObjective(Objective):
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """Place the centers and measure s."""
         self.mu = kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, n_init=self.hp.n_init, seed=seed)
-        nearest = squared_distances(corpus.h, self.mu).topk(2, dim=1, largest=False).values  # (N, 2)
-        gap = (nearest[:, 1] - nearest[:, 0]).median()
+        nearest = squared_distances(corpus.h, self.mu).sort(dim=1).values[:, :2]  # (N, 2); (N, 1) when K is 1
+        gap = (nearest[:, -1] - nearest[:, 0]).median()
         self.scale = (gap / 2).clamp_min(torch.finfo(torch.float32).tiny)
 
     def assign(self, h: Tensor) -> Tensor:

@@ -1,0 +1,32 @@
+import os
+
+import numpy as np
+import pytest
+
+from coterie.data import datasets
+
+WORDS = {
+    0: "goal match team league score player coach",
+    1: "stock bank market profit shares price trade",
+    2: "gene cell protein virus dna tissue enzyme",
+}
+
+
+@pytest.fixture(scope="session")
+def topics():
+    """90 made-up texts on three topics, two blank ones and two that are there twice; and their topics."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS[i % 3].split(), 5)) for i in range(90)]
+    return texts, np.arange(90) % 3
+
+
+@pytest.fixture(scope="session")
+def helpdesk():
+    return datasets.load("helpdesk")
+
+
+@pytest.fixture(scope="session")
+def benchmark_data():
+    if not os.environ.get("COTERIE_DATA"):
+        pytest.skip("COTERIE_DATA names no folder with the benchmark files")
+    return datasets.load

@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
+
+from coterie.encoders import bundled
+from coterie.encoders.bundled import BundledEncoder
+from coterie.encoders.encoder import make_encoder
+from coterie.encoders.packed import PackedBert, pack
+from coterie.encoders.transformer import TransformerEncoder
+from coterie.errors import EncoderError, InputError, MissingExtraError
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"alpha beta gamma delta epsilon zeta eta theta".split()]
+TEXTS = ["alpha", "beta gamma", "alpha beta gamma delta", "zeta", "delta eta", "theta " * 30, "alpha beta gamma eta"]
+SMALL = {"vocab_size": len(WORDS), "max_position_embeddings": 40}
+MODELS = {
+    "bert": lambda: BertModel(
+        BertConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=24, **SMALL)
+    ),
+    "distilbert": lambda: DistilBertModel(DistilBertConfig(dim=16, n_layers=2, n_heads=2, hidden_dim=24, **SMALL)),
+    "roberta": lambda: RobertaModel(
+        RobertaConfig(
+            hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, pad_token_id=0, **SMALL
+        )
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def folder(request, tmp_path_factory):
+    """A tiny model with random weights, saved as any other transformers model."""
+    path = tmp_path_factory.mktemp(request.param)
+    torch.manual_seed(0)
+    MODELS[request.param]().save_pretrained(path)
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(path)
+    return path
+
+
+def by_the_book(folder, texts, pooling, max_length):
+    """Padded, masked, one batch: what the model's own documentation would do."""
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    batch = tokenizer(
+        texts, padding=True, truncation=True, max_length=max_length, return_tensors="pt", return_token_type_ids=False
+    )
+    with torch.no_grad():
+        states = model(**batch).last_hidden_state
+    mask = batch["attention_mask"][..., None]
+    return ((states * mask).sum(1) / mask.sum(1) if pooling == "mean" else states[:, 0]).numpy()
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("max_length", [5, 32])
+def test_equals_the_padded_model(folder, pooling, max_length):
+    encoder = TransformerEncoder(
+        model=str(folder), pooling=pooling, max_length=max_length, normalize=False, precision="float32"
+    )
+    expected = by_the_book(folder, TEXTS, pooling, max_length)
+    np.testing.assert_allclose(encoder.embed(TEXTS), expected, atol=1e-5)
+
+
+def test_normalised_rows_have_length_one(folder):
+    h = TransformerEncoder(model=str(folder), max_length=32).embed(TEXTS)
+    np.testing.assert_allclose(np.linalg.norm(h, axis=1), 1, atol=1e-6)
+
+
+def test_more_tokens_than_the_model_reads_is_refused(folder):
+    with pytest.raises(InputError, match="reads at most"):
+        make_encoder(f"transformer:{folder}").embed(TEXTS)
+
+
+def test_a_batch_of_one_and_a_batch_of_many_give_the_same_bits(folder):
+    encoder = TransformerEncoder(model=str(folder), max_length=32)
+    alone = np.concatenate([encoder.embed([text]) for text in TEXTS])
+    np.testing.assert_allclose(encoder.embed(TEXTS), alone, atol=1e-6)
+
+
+def test_gradients_reach_every_weight():
+    torch.manual_seed(0)
+    network = PackedBert(MODELS["bert"]())
+    packed = pack([[2, 5, 3], [2, 6, 3], [2, 5, 7, 8, 3]])
+    sum(state.square().sum() for state in network(packed)).backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in network.parameters())
+
+
+def test_pack_groups_equal_lengths():
+    packed = pack([[1, 2], [3, 4], [5, 6, 7]])
+    assert [tuple(group) for group in packed.groups] == [(0, 2, 2), (4, 1, 3)]
+    assert packed.positions.tolist() == [0, 1, 0, 1, 0, 1, 2]
+    assert [part.tolist() for part in packed.split(packed.ids)] == [[[1, 2], [3, 4]], [[5, 6, 7]]]
+
+
+def test_a_model_that_cannot_be_had_is_said_in_a_sentence(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(EncoderError, match=r"Cannot load the model 'no/such-model'.*'bundled'"):
+        TransformerEncoder(model="no/such-model").embed(["text"])
+
+
+def test_an_unknown_device_is_refused(folder):
+    with pytest.raises(InputError, match="`device` is 'warp'"):
+        TransformerEncoder(model=str(folder), max_length=32, device="warp").embed(["alpha"])
+
+
+def test_bundled_weights_are_checked_before_they_are_loaded(monkeypatch):
+    monkeypatch.setattr(bundled, "_SHA256", "0" * 64)
+    with pytest.raises(EncoderError, match="is not the published all-MiniLM-L6-v2"):
+        BundledEncoder().embed(["text"])
+
+
+def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(bundled, "_PACKAGE", "no_such_package_here")
+    with pytest.raises(MissingExtraError, match=r"pip install 'coterie\[bundled\]'"):
+        BundledEncoder().embed(["text"])
+
+
+@pytest.fixture(scope="module")
+def reference(helpdesk):
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(BundledEncoder().source(), device="cpu")
+    texts = helpdesk.texts[:300]
+    return texts, model.encode(texts, normalize_embeddings=True)
+
+
+def test_bundled_equals_sentence_transformers_in_float32(reference):
+    texts, expected = reference
+    h = BundledEncoder(device="cpu", precision="float32").embed(texts)
+    np.testing.assert_allclose(h, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["auto", "bfloat16"])
+def test_bundled_in_fewer_bits_points_the_same_way(reference, precision):
+    texts, expected = reference
+    h = BundledEncoder(device="cpu", precision=precision).embed(texts)
+    assert (h * expected).sum(axis=1).min() > 0.999

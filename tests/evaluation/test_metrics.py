@@ -1,0 +1,243 @@
+from itertools import combinations, permutations
+from math import dist, log, sqrt
+
+import numpy as np
+import pytest
+
+from coterie.errors import InputError
+from coterie.evaluation import metrics
+from coterie.evaluation.matching import match_clusters
+
+AGREEMENT = ["acc", "nmi", "nmi_geometric", "ari", "ami", "purity"]
+CASES = {
+    "as many clusters as classes": ([0, 0, 0, 1, 1, 2], [1, 1, 0, 0, 2, 2]),
+    "more clusters than classes": ([0, 0, 0, 1, 1, 1], [0, 1, 2, 2, 3, 3]),
+    "fewer clusters than classes": ([0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]),
+    "worse than chance": ([0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 1, 2]),
+}
+cases = pytest.mark.parametrize(("y", "k"), CASES.values(), ids=CASES.keys())
+
+
+# -- the definitions, slowly -------------------------------------------------------------------------------
+
+
+def slow_accuracy(y, k):
+    clusters = sorted(set(k))
+    classes = sorted(set(y)) + [None] * len(clusters)  # None: a cluster that is matched to no class
+    matchings = (dict(zip(clusters, chosen, strict=True)) for chosen in permutations(classes, len(clusters)))
+    return max(sum(m[b] == a for a, b in zip(y, k, strict=True)) for m in matchings) / len(y)
+
+
+def slow_purity(y, k):
+    inside = [[a for a, b in zip(y, k, strict=True) if b == cluster] for cluster in set(k)]
+    return sum(max(members.count(c) for c in members) for members in inside) / len(y)
+
+
+def entropy(labels):
+    shares = [labels.count(c) / len(labels) for c in set(labels)]
+    return -sum(p * log(p) for p in shares)
+
+
+def mutual_information(y, k):
+    return entropy(y) + entropy(k) - entropy(list(zip(y, k, strict=True)))
+
+
+def slow_ari(y, k):
+    pairs = list(combinations(range(len(y)), 2))
+    both = sum(y[i] == y[j] and k[i] == k[j] for i, j in pairs)
+    in_y, in_k = sum(y[i] == y[j] for i, j in pairs), sum(k[i] == k[j] for i, j in pairs)
+    chance = in_y * in_k / len(pairs)
+    return (both - chance) / ((in_y + in_k) / 2 - chance)
+
+
+def slow_ami(y, k):
+    shuffled = [mutual_information(y, list(p)) for p in permutations(k)]
+    chance = sum(shuffled) / len(shuffled)
+    return (mutual_information(y, k) - chance) / ((entropy(y) + entropy(k)) / 2 - chance)
+
+
+def slow_silhouette(h, k):
+    scores = []
+    for i, x in enumerate(h):
+        to = {c: [dist(x, h[j]) for j in range(len(h)) if k[j] == c and j != i] for c in set(k)}
+        own = to.pop(k[i])
+        a, b = sum(own) / max(len(own), 1), min(sum(d) / len(d) for d in to.values())
+        scores.append((b - a) / max(a, b) if own else 0)  # alone in its cluster: 0
+    return sum(scores) / len(scores)
+
+
+def slow_dunn(h, k):
+    pairs = list(combinations(range(len(h)), 2))
+    between = min(dist(h[i], h[j]) for i, j in pairs if k[i] != k[j])
+    return between / max(dist(h[i], h[j]) for i, j in pairs if k[i] == k[j])
+
+
+# -- against true labels -----------------------------------------------------------------------------------
+
+
+@cases
+def test_agreement_equals_the_definitions(y, k):
+    both = mutual_information(y, k)
+    assert metrics.agreement(y, k) == pytest.approx(
+        {
+            "acc": slow_accuracy(y, k),
+            "nmi": both / ((entropy(y) + entropy(k)) / 2),
+            "nmi_geometric": both / sqrt(entropy(y) * entropy(k)),
+            "ari": slow_ari(y, k),
+            "ami": slow_ami(y, k),
+            "purity": slow_purity(y, k),
+        },
+        abs=1e-12,
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "acc", "purity"),
+    [
+        ("as many clusters as classes", 4 / 6, 5 / 6),  # 2 + 1 + 1 matched; 2 + 1 + 1 the largest... see below
+        ("more clusters than classes", 3 / 6, 5 / 6),
+        ("fewer clusters than classes", 4 / 6, 4 / 6),
+    ],
+)
+def test_accuracy_and_purity_counted_by_hand(case, acc, purity):
+    assert metrics.accuracy(*CASES[case]) == pytest.approx(acc)
+    assert metrics.purity(*CASES[case]) == pytest.approx(purity)
+
+
+@cases
+def test_names_of_clusters_and_order_of_texts_do_not_matter(y, k):
+    order = np.random.default_rng(0).permutation(len(y))
+    renamed = np.array([7, 3, 11, 5])[k]
+    assert metrics.agreement(np.array(y)[order], renamed[order]) == pytest.approx(metrics.agreement(y, k))
+
+
+@pytest.mark.parametrize("names", [["b", "a", "d", "c"], [100, -1, 7, 3], [0.5, 2.5, 1.5, -3.0]])
+@cases
+def test_labels_may_be_anything(y, k, names):
+    def named(labels):
+        return [names[i] for i in labels]
+
+    assert metrics.agreement(named(y), k) == pytest.approx(metrics.agreement(y, k))
+    assert metrics.agreement(y, named(k)) == pytest.approx(metrics.agreement(y, k))
+
+
+@pytest.mark.parametrize("metric", AGREEMENT)
+@pytest.mark.parametrize("k", [[2, 2, 0, 0, 1], ["x", "x", "z", "z", "y"]])
+def test_perfect_clusters_score_one(metric, k):
+    assert metrics.agreement([0, 0, 1, 1, 2], k)[metric] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("metric", ["nmi", "nmi_geometric", "ari", "ami"])
+def test_one_cluster_for_everything_scores_zero(metric):
+    assert metrics.agreement([0, 0, 1, 1], [0, 0, 0, 0])[metric] == pytest.approx(0)
+
+
+@pytest.mark.parametrize("metric", [metrics.accuracy, metrics.purity, metrics.agreement])
+@pytest.mark.parametrize(
+    ("y", "k", "words"),
+    [
+        ([], [], "no labels"),
+        ([0, 1, 1], [0, 1], r"\(3,\) and \(2,\)"),
+        ([[0, 1]], [[0, 1]], "two lists of one length"),
+        (0, 0, "two lists of one length"),
+    ],
+)
+def test_labels_that_cannot_be_compared_are_refused(metric, y, k, words):
+    with pytest.raises(InputError, match=words):
+        metric(y, k)
+
+
+@pytest.mark.parametrize(
+    ("y", "k", "matching"),
+    [
+        ([0, 0, 0, 1, 1, 2], [1, 1, 0, 2, 2, 0], {1: 0, 2: 1, 0: 2}),
+        ([0, 0, 0, 1, 1, 1], [0, 0, 2, 1, 1, 1], {0: 0, 1: 1}),  # cluster 2 is left over
+        ([0, 0, 1, 2, 2, 2], [0, 0, 0, 1, 1, 1], {0: 0, 1: 2}),  # class 1 is left over
+    ],
+)
+def test_clusters_are_matched_one_to_one(y, k, matching):
+    assert match_clusters(np.array(y), np.array(k)) == matching
+    assert metrics.accuracy(y, k) == np.mean([matching.get(b) == a for a, b in zip(y, k, strict=True)])
+
+
+# -- without true labels -----------------------------------------------------------------------------------
+
+SHAPES = [metrics.silhouette, metrics.dunn, metrics.intra_distance, metrics.inter_distance, metrics.shape]
+POINTS = np.array([[0.0, 0.0], [0.0, 2.0], [6.0, 0.0], [6.0, 4.0], [0.0, 9.0]])
+CLUSTERS = np.array([0, 0, 1, 1, 2])
+
+
+def random_clusters(n=60, n_clusters=4):
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(n, 3)), rng.permutation(np.arange(n) % n_clusters)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shape_counted_by_hand(dtype):
+    means = [(0, 1), (6, 2), (0, 9)]  # 1, 2 and 0 is how far the texts are from them
+    near = [dist(means[0], means[1]), dist(means[0], means[1]), dist(means[0], means[2])]
+    assert metrics.shape(POINTS.astype(dtype), CLUSTERS) == pytest.approx(
+        {
+            "silhouette": slow_silhouette(POINTS, CLUSTERS.tolist()),
+            "dunn": 6 / 4,  # (0, 0) to (6, 0), over (6, 0) to (6, 4)
+            "intra_distance": (1 + 2 + 0) / 3,
+            "inter_distance": sum(near) / 3,
+        }
+    )
+
+
+@pytest.mark.parametrize("metric", SHAPES)
+@pytest.mark.parametrize("names", [[3, 10, -5], ["b", "a", "c"]])
+def test_shape_does_not_depend_on_the_names_of_clusters(metric, names):
+    assert metric(POINTS, np.array(names)[CLUSTERS]) == pytest.approx(metric(POINTS, CLUSTERS))
+
+
+@pytest.mark.parametrize("block", [1, 7, 59, 60, 64])
+def test_dunn_in_blocks_equals_a_double_loop(monkeypatch, block):
+    monkeypatch.setattr(metrics, "_BLOCK", block)
+    h, k = random_clusters()
+    assert metrics.dunn(h, k) == pytest.approx(slow_dunn(h, k))
+
+
+def test_dunn_does_not_change_when_all_vectors_are_moved():
+    h, k = random_clusters()
+    assert metrics.dunn(h + 1e6, k) == pytest.approx(slow_dunn(h, k), rel=1e-4)
+
+
+def test_dunn_of_clusters_without_extent_is_infinite():
+    assert metrics.dunn(np.repeat([[0.0, 1.0], [3.0, 4.0]], 2, axis=0), np.array([0, 0, 1, 1])) == np.inf
+
+
+def test_silhouette_uses_a_sample_that_the_seed_decides():
+    h, k = random_clusters(400)
+    full = metrics.silhouette(h, k)
+    assert full == pytest.approx(slow_silhouette(h.tolist(), k.tolist()))
+    assert metrics.silhouette(h, k, sample=400) == full
+    drawn = [metrics.silhouette(h, k, sample=200, seed=seed) for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn == pytest.approx([full] * 3, abs=0.05)
+
+
+@pytest.mark.parametrize("k", [np.repeat([0, 1], [1, 199]), np.arange(200) // 2], ids=["one left", "all alone"])
+def test_silhouette_of_an_unlucky_sample_is_refused_in_words(k):
+    with pytest.raises(InputError, match="clusters"):
+        metrics.silhouette(np.random.default_rng(0).normal(size=(200, 2)), k, sample=5)
+
+
+@pytest.mark.parametrize("metric", SHAPES)
+@pytest.mark.parametrize(
+    ("h", "k"),
+    [
+        (np.zeros((0, 2)), np.array([], dtype=int)),
+        (POINTS, CLUSTERS[:4]),
+        (POINTS, np.zeros(5, dtype=int)),
+        (POINTS, np.arange(5)),
+        (POINTS[:, 0], CLUSTERS),
+        (POINTS, CLUSTERS[:, None]),
+        (np.where(POINTS == 9, np.nan, POINTS), CLUSTERS),
+    ],
+    ids=["empty", "lengths differ", "one cluster", "all alone", "flat vectors", "labels in a column", "nan"],
+)
+def test_vectors_without_a_shape_are_refused(metric, h, k):
+    with pytest.raises(InputError):
+        metric(h, k)
