@@ -21,7 +21,7 @@ from coterie import datasets
 from coterie.contracts import Vectors
 from coterie.encoders.bundled import BundledEncoder
 
-ROUNDS = 5
+ROUNDS = 3
 N_TEXTS = 5000
 
 

@@ -14,7 +14,7 @@ WORDS = {
 
 @pytest.fixture(scope="session")
 def topics():
-    """90 made-up texts on three topics, two blank ones and two that are there twice; and their topics."""
+    """90 made-up texts on three topics, and their topics."""
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(WORDS[i % 3].split(), 5)) for i in range(90)]
     return texts, np.arange(90) % 3

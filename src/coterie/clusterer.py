@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -46,7 +47,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     n_clusters: int = hyper(8, "number of clusters, exactly honoured", symbol="K", ge=1)
     encoder: str | Encoder = hyper("bundled", "what turns texts into vectors: a name, name:value, or an encoder")
     on_empty: OnEmpty = hyper("keep", "blank texts: keep them without a cluster, or refuse")
-    random_state: int | np.random.RandomState | None = hyper(0, "seed of every random choice")
+    random_state: int | np.random.RandomState | None = hyper(0, "seed of every random choice", ge=0, lt=2**32)
     verbose: bool = hyper(False, "show progress on stderr when it is a terminal")
 
     def __init_subclass__(cls, *, name: str, **kwargs: Any) -> None:
@@ -132,7 +133,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Texts | Vectors:  # noqa: N803
         if isinstance(encoder, PrecomputedEncoder):
-            return np.asarray(validate_data(self, X, reset=reset, dtype=np.float32, ensure_min_samples=1))
+            return self._check_vectors(X, reset=reset)
         texts = check_texts(X, column, on_empty=self.on_empty)
         if texts.n_blank:
             warnings.warn(
@@ -142,6 +143,13 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             )
         return texts
 
+    def _check_vectors(self, X: Any, *, reset: bool) -> Vectors:  # noqa: N803
+        try:
+            return np.asarray(validate_data(self, X, reset=reset, dtype=np.float32))
+        except ValueError as error:
+            hint = "encoder='precomputed' takes vectors, rows of numbers; on the command line --vectors names them"
+            raise InputError(f"{error} ({hint}.)") from None
+
     @staticmethod
     def _vectors(items: Texts | Vectors, encoder: Encoder, *, learn: bool) -> Vectors:
         if not isinstance(items, Texts):
@@ -150,8 +158,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _seed(self) -> int | None:
         """Return one whole number that decides everything."""
-        if self.random_state is None or isinstance(self.random_state, int):
-            return self.random_state
+        if self.random_state is None or isinstance(self.random_state, Integral):
+            return None if self.random_state is None else int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
     @contextmanager

@@ -58,10 +58,10 @@ class Setting:
     @property
     def rule(self) -> str:
         """What a value must be, in words."""
-        if self.choices:
-            return "one of " + ", ".join(map(repr, self.choices))
-        kinds = [_KIND_NAMES.get(t, getattr(t, "__name__", str(t))) for t in self.types]
-        bounds = [f"{_BOUNDS[key][0]} {limit:g}" for key, limit in self.bounds.items()]
+        kinds = ["one of " + ", ".join(map(repr, self.choices))] if self.choices else []
+        others = (t for t in self.types if get_origin(t) is not Literal)
+        kinds += [_KIND_NAMES.get(t, getattr(t, "__name__", str(t))) for t in others]
+        bounds = [f"{_BOUNDS[key][0]} {limit:.12g}" for key, limit in self.bounds.items()]
         return " and ".join([" or ".join(kinds), *bounds])
 
     def accepts(self, value: Any) -> bool:
@@ -70,6 +70,8 @@ class Setting:
             return (type(None) in self.types if value is None else str in self.types) or (value in self.choices)
         if not any(_is_kind(value, t) for t in self.types if get_origin(t) is not Literal):
             return False
+        if not isinstance(value, Real):  # a generator, say, has no size
+            return True
         return all(_BOUNDS[key][1](value, limit) for key, limit in self.bounds.items())
 
 

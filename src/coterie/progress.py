@@ -49,8 +49,10 @@ def bars(*, force: bool = False) -> Iterator[None]:
         @contextmanager
         def listener(label: str, total: int) -> Iterator[Advance]:
             task = progress.add_task(label, total=total)
-            yield lambda done: progress.advance(task, done)
-            progress.remove_task(task)
+            try:
+                yield lambda done: progress.advance(task, done)
+            finally:
+                progress.remove_task(task)
 
         with listening(listener):
             yield

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from coterie.errors import InputError
 
@@ -40,6 +40,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             )
         return self._classes[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the class, or ``default``."""
+        return self[name] if name in self else default
+
     def __iter__(self) -> Iterator[str]:
         self._load()
         return iter(sorted(self._classes))
@@ -55,9 +59,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def _load(self) -> None:
         if self._complete:
             return
-        self._complete = True
         package = importlib.import_module(self.package)
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{self.package}.{module.name}")
         for entry in entry_points(group=self.package):  # a plug-in's class registers when it is imported
             entry.load()
+        self._complete = True  # last: what failed once fails again, and is not taken for "there is none"

@@ -123,14 +123,17 @@ def test_a_file_does_not_replace_a_folder(target):
     assert os.listdir(target.parent) == ["target"]
 
 
-@pytest.mark.xfail(reason="the folder made for the old one stays behind when the old one cannot be moved")
-@pytest.mark.parametrize("kind", ["file", "link"])
-def test_a_folder_that_cannot_replace_leaves_nothing_behind(target, kind):
-    if kind == "file":
-        target.write_text("old")
-    else:
-        write(atomic_folder, target.with_name("real"), "old")
-        target.symlink_to("real")
+def test_a_link_to_a_folder_stays_a_link(target):
+    write(atomic_folder, target.with_name("real"), "old")
+    target.symlink_to("real")
+    write(atomic_folder, target, "new")
+    assert target.is_symlink()
+    assert content(target) == "new"
+    assert sorted(os.listdir(target.parent)) == ["real", "target"]
+
+
+def test_a_folder_that_cannot_replace_a_file_leaves_nothing_behind(target):
+    target.write_text("old")
     before = sorted(os.listdir(target.parent))
     with pytest.raises(OSError):  # noqa: PT011
         write(atomic_folder, target, "new")
@@ -138,7 +141,6 @@ def test_a_folder_that_cannot_replace_leaves_nothing_behind(target, kind):
     assert sorted(os.listdir(target.parent)) == before
 
 
-@pytest.mark.xfail(reason="the old folder is not put back when the last rename fails")
 def test_the_old_folder_is_put_back_when_the_last_rename_fails(target, monkeypatch):
     write(atomic_folder, target, "old")
     path_type = type(target)

@@ -1,5 +1,3 @@
-import sys
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +6,6 @@ from coterie.data.files import Table, dump_table, read_table, write_table
 
 SAFE = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n;\t|\ufeff"), max_size=5)
-QUOTED_CR = sys.version_info >= (3, 13)  # csv.writer quotes a bare carriage return since 3.13
 
 
 def tables(alphabet):
@@ -69,14 +66,12 @@ def test_any_lines_survive_as_texts(folder, lines):
     assert again(table, folder).columns == {"text": lines}
 
 
-@pytest.mark.xfail(not QUOTED_CR, reason="before Python 3.13 csv.writer leaves a bare carriage return unquoted")
 @pytest.mark.parametrize("names", [["a"], ["a", "b"]])
 def test_a_bare_carriage_return_survives_csv(folder, names):
     table = Table({name: ["x\ry", "z"] for name in names}, "csv")
     assert again(table, folder) == table
 
 
-@pytest.mark.xfail(raises=UnicodeEncodeError, reason="half an emoji cannot be written")
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
 def test_half_an_emoji_from_json_can_be_written(folder, kind):
     (folder / "half.jsonl").write_text('{"text": "half \\ud83d"}\n')
@@ -84,7 +79,6 @@ def test_half_an_emoji_from_json_can_be_written(folder, kind):
     assert b"half" in dump_table(Table(texts, kind, "\t" if kind == "tsv" else ","))
 
 
-@pytest.mark.xfail(reason="a blank line of a CSV with one column is a row, and is lost")
 def test_a_blank_line_is_a_blank_text_where_there_is_one_column(folder):
     (folder / "one.csv").write_text("text\na\n\nb\n")
     assert read_table(folder / "one.csv").columns == {"text": ["a", "", "b"]}
@@ -105,3 +99,8 @@ def test_new_columns_come_last_and_replace_their_namesakes():
 def test_nothing_is_written_as_an_empty_cell(kind):
     mark = "\t" if kind == "tsv" else ","
     assert dump_table(Table({"a": [None], "b": [1]}, kind, mark)) == f"a{mark}b\n{mark}1\n".encode()
+
+
+def test_gzip_carries_no_date_so_that_equal_tables_are_equal_bytes(folder):
+    write_table(Table({"a": ["x"]}, "csv", gzipped=True), folder / "dated.csv.gz")
+    assert (folder / "dated.csv.gz").read_bytes()[4:8] == bytes(4)

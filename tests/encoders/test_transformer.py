@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
 from transformers import (
     BertConfig,
     BertModel,
@@ -15,8 +16,9 @@ from transformers import (
 from coterie.encoders import bundled
 from coterie.encoders.bundled import BundledEncoder
 from coterie.encoders.encoder import make_encoder
+from coterie.encoders.int8 import Int8Linear
 from coterie.encoders.packed import PackedBert, pack
-from coterie.encoders.transformer import TransformerEncoder
+from coterie.encoders.transformer import TransformerEncoder, fast_precision
 from coterie.errors import EncoderError, InputError, MissingExtraError
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"alpha beta gamma delta epsilon zeta eta theta".split()]
@@ -145,8 +147,51 @@ def test_bundled_equals_sentence_transformers_in_float32(reference):
     np.testing.assert_allclose(h, expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("precision", ["auto", "bfloat16"])
-def test_bundled_in_fewer_bits_points_the_same_way(reference, precision):
+def test_bundled_in_bfloat16_points_the_same_way(reference):
     texts, expected = reference
-    h = BundledEncoder(device="cpu", precision=precision).embed(texts)
+    h = BundledEncoder(device="cpu", precision="bfloat16").embed(texts)
     assert (h * expected).sum(axis=1).min() > 0.999
+
+
+@pytest.mark.skipif(not torch.cpu.get_capabilities().get("avx512_vnni"), reason="int8 is for processors with VNNI")
+def test_bundled_in_int8_points_the_same_way(reference):
+    texts, expected = reference
+    cosine = (BundledEncoder(device="cpu", precision="int8").embed(texts) * expected).sum(axis=1)
+    assert cosine.mean() > 0.999
+    assert cosine.min() > 0.998
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+def test_a_vector_is_the_same_to_the_bit_alone_and_in_any_company(reference, precision):
+    texts, _ = reference
+    encoder = BundledEncoder(device="cpu", precision=precision)
+    together = encoder.embed(texts[:60])
+    np.testing.assert_array_equal(np.concatenate([encoder.embed([text]) for text in texts[:12]]), together[:12])
+    np.testing.assert_array_equal(encoder.embed(texts[:60][::-1])[::-1], together)
+
+
+@pytest.mark.parametrize(
+    ("able", "precision"),
+    [
+        ({"avx512_bf16": True, "avx512_vnni": True}, "bfloat16"),
+        ({"amx_bf16": True}, "bfloat16"),
+        ({"avx512_vnni": True}, "int8"),
+        ({"avx2": True}, "float32"),
+    ],
+)
+def test_auto_takes_what_the_processor_is_fast_at(monkeypatch, able, precision):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
+    assert fast_precision(torch.device("cpu")) == precision
+
+
+def test_fewer_bits_are_refused_where_batches_differ_in_shape(tmp_path):
+    with pytest.raises(InputError, match="needs a BERT"):
+        TransformerEncoder(precision="int8", device="cpu")._arranged(MODELS["roberta"](), None)
+
+
+def test_int8_linear_is_close_to_the_layer_it_replaces():
+    torch.manual_seed(0)
+    linear, x = nn.Linear(64, 32), torch.randn(10, 64) * torch.linspace(0.1, 20, 64)  # some channels far larger
+    replaced = Int8Linear(linear, x.square().mean(dim=0).sqrt())
+    torch.testing.assert_close(replaced(x), linear(x), atol=0.15, rtol=0)
+    torch.testing.assert_close(replaced(x[:3]), replaced(x)[:3], atol=0, rtol=0)

@@ -33,21 +33,31 @@ def assign(
     MODEL is the folder `model` inside what `coterie cluster --out` wrote.
     """
     from coterie.artifact import load
-    from coterie.data.files import dump_table, write_table
+    from coterie.data.files import dump_table, named_for, write_table
     from coterie.errors import InputError
 
     given = read_input(file, column, file_format, encoding, delimiter, vectors)
+    check_column(given.column)
     if out is None and given.table.format == "parquet" and not as_json:
         raise InputError("Parquet cannot go to the terminal. Name a file with --out, or use --json.")
+    target = None if out is None else named_for(given.table, out)
     with progress(quiet):
         labels, confidence = load(model).assign(given.items)
-    table = with_assignments(given.table, labels, confidence)
+    table = with_assignments(target or given.table, labels, confidence)
     table = _as_jsonl(table) if as_json else table
     if out is None:
         sys.stdout.buffer.write(dump_table(table))
     else:
         write_table(table, out)
         say(f"{table.n_rows:,} texts assigned, written to {out}", quiet=quiet)
+
+
+def check_column(column: str) -> None:
+    """Refuse texts in a column that the result would overwrite."""
+    from coterie.errors import InputError
+
+    if column in ("cluster", "confidence"):
+        raise InputError(f"The texts are in a column called {column!r}, which the result needs. Rename it first.")
 
 
 def with_assignments(table: Table, labels: Any, confidence: Any) -> Table:

@@ -43,11 +43,16 @@ def cluster(
     Without --out only the table is shown. With it, a folder is written: assignments in the format of the
     file with the columns cluster and confidence, clusters.csv with the table, and the model for `assign`.
     """
+    from coterie.cli.assign import check_column
     from coterie.clusterer import METHODS
+    from coterie.errors import InputError
 
     cls = METHODS[method]
     _check_target(out, overwrite)
     given = read_input(file, column, file_format, encoding, delimiter, vectors)
+    check_column(given.column)
+    if encoder == "precomputed" and vectors is None:
+        raise InputError("The encoder 'precomputed' needs your vectors: name them with --vectors FILE.npy")
     model = cls(
         n_clusters=n_clusters,
         encoder=encoder if vectors is None else "precomputed",

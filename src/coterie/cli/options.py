@@ -41,11 +41,17 @@ Vectors = Annotated[
     Path | None, typer.Option("--vectors", help="Your own vectors, one row a text (.npy), instead of an encoder.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress, only results and errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results, warnings and errors.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method; `coterie methods NAME` lists them."),
 ]
+
+
+_OWN_OPTIONS = {
+    "n_clusters": "-k", "encoder": "--encoder", "on_empty": "--on-empty", "random_state": "--seed",
+    "verbose": "--quiet",
+}  # fmt: skip
 
 
 def parse_settings(pairs: list[str] | None, cls: type, *, owner: str) -> dict[str, Any]:
@@ -53,11 +59,13 @@ def parse_settings(pairs: list[str] | None, cls: type, *, owner: str) -> dict[st
     from coterie.errors import InputError
     from coterie.hyper import settings
 
-    declared = {setting.name: setting for setting in settings(cls)}
+    declared = {setting.name: setting for setting in settings(cls) if setting.name not in _OWN_OPTIONS}
     values = {}
     for pair in pairs or []:
         name, equals, text = pair.partition("=")
         name = name.strip().replace("-", "_")
+        if name in _OWN_OPTIONS:
+            raise InputError(f"--set {pair}: this has an option of its own, {_OWN_OPTIONS[name]}.")
         if not equals or name not in declared:
             raise InputError(f"--set {pair}: {owner} has the settings {', '.join(declared)}; write NAME=VALUE.")
         values[name] = _parse(text.strip(), declared[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 from coterie.cli.options import FileFormat
 
@@ -52,9 +53,14 @@ def _read_vectors(path: Path, n_rows: int) -> Any:
     from coterie.errors import InputError
 
     try:
-        h = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        with path.open("rb") as stream:
+            h = np.load(stream, allow_pickle=False)
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise InputError(f"{path} is not an array saved by numpy.save ({error}).") from None
+    if not isinstance(h, np.ndarray):
+        raise InputError(f"{path} holds several arrays. Save the one with the vectors by numpy.save.")
+    if not np.issubdtype(h.dtype, np.number):
+        raise InputError(f"{path} holds {h.dtype} values, not numbers.")
     if h.ndim != 2 or len(h) != n_rows:
         raise InputError(f"{path} has shape {h.shape}; expected one row for each of the {n_rows} texts.")
     return h

@@ -31,6 +31,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes ``target``; a folder already there is replaced at the end."""
+    target = target.resolve()
     _check_parent(target)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -40,13 +41,26 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         temporary.chmod(0o777 & ~_umask())
         if target.exists():  # a folder cannot be renamed over a full one: move the old one aside first
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            target.replace(old)
-            temporary.replace(target)
+            _swap(target, old, temporary)
             shutil.rmtree(old)
         else:
             temporary.replace(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(target: Path, old: Path, new: Path) -> None:
+    """Move ``target`` to ``old`` and ``new`` to ``target``; if that fails, ``target`` is as it was."""
+    try:
+        target.replace(old)
+    except OSError:
+        old.rmdir()
+        raise
+    try:
+        new.replace(target)
+    except BaseException:
+        old.replace(target)
+        raise
 
 
 def _check_parent(target: Path) -> None:

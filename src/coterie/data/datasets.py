@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import http.client
 import io
 import os
 import re
-import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable
@@ -77,11 +77,16 @@ def fetch(file: RemoteFile) -> bytes:
     for folder in [Path(named), cache_folder()] if named else [cache_folder()]:
         path = folder / file.name
         if path.is_file():
-            return _checked(path.read_bytes(), file, str(path))
-    data = _checked(_download(file), file, file.url)
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    with atomic_file(cache_folder() / file.name) as temporary:
-        temporary.write_bytes(data)
+            return _checked(path.read_bytes(), file, str(path), "Remove it, and it is fetched again.")
+    data = _checked(_download(file), file, file.url, "The download was cut short, or the file has changed: try again.")
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with atomic_file(cache_folder() / file.name) as temporary:
+            temporary.write_bytes(data)
+    except OSError as error:
+        raise InputError(
+            f"Cannot keep {file.name} in {cache_folder()} ({error}). Name another folder in COTERIE_CACHE."
+        ) from None
     return data
 
 
@@ -91,12 +96,12 @@ def cache_folder() -> Path:
     return Path(os.environ.get("COTERIE_CACHE") or Path(home) / "coterie") / "datasets"
 
 
-def _checked(data: bytes, file: RemoteFile, place: str) -> bytes:
+def _checked(data: bytes, file: RemoteFile, place: str, advice: str) -> bytes:
     found = hashlib.sha256(data).hexdigest()
     if found != file.sha256:
         raise InputError(
             f"{place} is not the published {file.name} (SHA-256 {found[:12]}..., expected "
-            f"{file.sha256[:12]}...). Remove it, and it is fetched again."
+            f"{file.sha256[:12]}...). {advice}"
         )
     return data
 
@@ -110,7 +115,7 @@ def _download(file: RemoteFile) -> bytes:
                 while part := reply.read(1 << 16):
                     parts.append(part)
                     advance(len(part))
-    except (urllib.error.URLError, OSError) as error:
+    except (http.client.HTTPException, OSError) as error:
         raise InputError(
             f"Cannot download {file.url} ({error}). Fetch it by hand and put it into a folder named by the "
             f"environment variable COTERIE_DATA."

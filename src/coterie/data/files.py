@@ -5,11 +5,14 @@ Cells of a CSV stay the strings they were, so what is written back is what was r
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
+import re
 import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,7 +74,7 @@ def read_table(
         return Table(_read_jsonl(text, name), kind, gzipped=gzipped)
     if kind == "txt":
         return Table({"text": _lines(text)}, kind, gzipped=gzipped)
-    delimiter = delimiter or ("\t" if kind == "tsv" else _guess_delimiter(text))
+    delimiter = _check_delimiter(delimiter) if delimiter else "\t" if kind == "tsv" else _guess_delimiter(text)
     return Table(_read_delimited(text, delimiter, name), kind, delimiter, gzipped)
 
 
@@ -104,13 +107,13 @@ def _bytes(source: str | Path) -> bytes:
 def _gunzip(data: bytes, name: str) -> bytes:
     try:
         return gzip.decompress(data)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} is not a whole gzip file ({error}). Fetch or pack it again.") from None
 
 
 def _decode(data: bytes, encoding: str, name: str) -> str:
     try:
-        text = data.decode("utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding)
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         guess = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1 or cp1252"
         line = data[: error.start].count(b"\n") + 1
@@ -125,7 +128,7 @@ def _decode(data: bytes, encoding: str, name: str) -> str:
             f"{name} holds a zero byte at character {text.index(chr(0))}: it is binary, or in another "
             "encoding, e.g. --encoding utf-16."
         )
-    return text
+    return text.removeprefix("\ufeff") if codecs.lookup(encoding).name == "utf-8" else text
 
 
 def _lines(text: str) -> list[str]:
@@ -135,12 +138,19 @@ def _lines(text: str) -> list[str]:
 
 def _guess_delimiter(text: str) -> str:
     """Return the separator of the header: a comma unless another one is there and the comma is not."""
-    header = text.split("\n", 1)[0]
+    header = re.sub(r'"[^"]*"', "", text.split("\n", 1)[0])
     return next((mark for mark in ",;\t|" if mark in header), ",")
 
 
+def _check_delimiter(delimiter: str) -> str:
+    delimiter = "\t" if delimiter == "\\t" else delimiter
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise InputError(f"--delimiter must be one character, such as ; or |, got {delimiter!r}.")
+    return delimiter
+
+
 def _read_delimited(text: str, delimiter: str, name: str) -> dict[str, list[Any]]:
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(2**31 - 1)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
@@ -151,8 +161,8 @@ def _read_delimited(text: str, delimiter: str, name: str) -> dict[str, list[Any]
                     f"{name}, line {reader.line_num}: {len(row)} fields, but the header has {len(header)} "
                     f"({', '.join(header)}). Quote fields that hold a {delimiter!r}, or name another --delimiter."
                 )
-            if row:
-                rows.append(row)
+            if row or len(header) == 1:  # in a file of one column an empty line is an empty text
+                rows.append(row or [""])
     except csv.Error as error:
         raise InputError(f"{name}, line {reader.line_num}: {error}. Is a quote left open?") from None
     if twice := sorted({column for column in header if header.count(column) > 1}):
@@ -167,7 +177,9 @@ def _read_jsonl(text: str, name: str) -> dict[str, list[Any]]:
             continue
         try:
             value = json.loads(line)
-        except ValueError as error:
+            if r"\ud" in line.lower():  # half a surrogate pair is valid JSON, but no text: it becomes "?"
+                value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{name}, line {number}: not valid JSON ({error}).") from None
         value = {"text": value} if isinstance(value, str) else value
         if not isinstance(value, dict):
@@ -181,7 +193,7 @@ def _read_parquet(data: bytes, name: str) -> dict[str, list[Any]]:
     arrow, parquet = _pyarrow()
     try:
         columns: dict[str, list[Any]] = parquet.read_table(io.BytesIO(data)).to_pydict()
-    except arrow.ArrowInvalid as error:
+    except (arrow.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{name} is not a whole Parquet file ({str(error).splitlines()[0]}).") from None
     return columns
 
@@ -193,6 +205,18 @@ def _pyarrow() -> tuple[Any, Any]:
     except ImportError:
         raise MissingExtraError("Reading and writing Parquet", "parquet") from None
     return pyarrow, pyarrow.parquet
+
+
+def named_for(table: Table, target: Path) -> Table:
+    """Return the table in the format that the name of ``target`` asks for; its own when the name says nothing."""
+    gzipped = target.suffix.lower() == ".gz"
+    wanted = _SUFFIXES.get((target.with_suffix("") if gzipped else target).suffix.lower())
+    if wanted == "txt":
+        raise InputError(f"{target}: plain text has no room for columns. Name a .csv, .tsv, .jsonl or .parquet file.")
+    if wanted is None:
+        return table
+    delimiter = {"csv": table.delimiter if table.format == "csv" else ",", "tsv": "\t"}.get(wanted, ",")
+    return replace(table, format=wanted, gzipped=gzipped, delimiter=delimiter)
 
 
 def write_table(table: Table, target: Path) -> None:
@@ -210,7 +234,17 @@ def dump_table(table: Table) -> bytes:
 
 def _dump_delimited(table: Table) -> bytes:
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream, delimiter=table.delimiter, lineterminator="\n")
+    cells = [*table.columns, *(cell for values in table.columns.values() for cell in values)]
+    # Python before 3.13 does not quote a bare carriage return; a header without a comma may be misread.
+    risky = any("\r" in cell for cell in cells if isinstance(cell, str)) or any(
+        mark in name for name in table.columns for mark in ";\t|"
+    )
+    writer = csv.writer(
+        stream,
+        delimiter=table.delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if risky else csv.QUOTE_MINIMAL,
+    )
     writer.writerow(table.columns)
     writer.writerows(zip(*table.columns.values(), strict=True))
     return stream.getvalue().encode()
@@ -218,7 +252,7 @@ def _dump_delimited(table: Table) -> bytes:
 
 def _dump_jsonl(table: Table) -> bytes:
     rows = zip(*table.columns.values(), strict=True)
-    lines = (json.dumps(dict(zip(table.columns, row, strict=True)), ensure_ascii=False) for row in rows)
+    lines = (json.dumps(dict(zip(table.columns, row, strict=True)), ensure_ascii=False, default=str) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,7 +76,7 @@ def _rows(texts: Any, column: str | None) -> Iterable[Any]:
             f"Expected one text a row, got an array of shape {tuple(texts.shape)}. "
             "For ready vectors use encoder='precomputed'."
         )
-    if not isinstance(texts, Iterable):
+    if not isinstance(texts, Iterable) or isinstance(texts, Mapping):
         raise InputError(f"Expected texts, got {type(texts).__name__}. Give a list of strings.")
     return texts
 
@@ -94,12 +94,16 @@ def _column(frame: Any, column: str | None) -> Sequence[Any]:
 def _clean(value: Any, row: int) -> str:
     """Return the text in one canonical form, so that texts that look equal are equal."""
     if not isinstance(value, str):
-        missing = value is None or value != value or type(value).__name__ in ("NAType", "NaTType")  # noqa: PLR0124
+        missing = value is None or type(value).__name__ in ("NAType", "NaTType") or _is_nan(value)
         what = "missing (NaN or null)" if missing else f"{value!r}, a {type(value).__name__}, not a text"
         raise InputError(f"Row {row} is {what}. Drop or fill such rows first, e.g. with an empty text.")
     text = unicodedata.normalize("NFC", value.encode("utf-8", "replace").decode("utf-8"))
     text = " ".join(text.split())
     return text if any(map(_visible, text)) else ""
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def _visible(char: str) -> bool:

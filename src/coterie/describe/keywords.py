@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,30 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from coterie.contracts import Labels
 
 # What a contraction leaves behind when it is cut at the apostrophe.
-_LEFTOVERS = {"don", "doesn", "didn", "isn", "wasn", "aren", "couldn", "won", "ve", "ll", "re", "im", "ive"}
+_LEFTOVERS = {
+    "don",
+    "doesn",
+    "didn",
+    "isn",
+    "wasn",
+    "aren",
+    "couldn",
+    "won",
+    "ve",
+    "ll",
+    "re",
+    "im",
+    "ive",
+    "haven",
+    "hasn",
+    "hadn",
+    "weren",
+    "wouldn",
+    "shouldn",
+    "mustn",
+    "needn",
+    "ain",
+}
 
 
 def keywords(texts: Sequence[str], labels: Labels, n_clusters: int, *, n_words: int = 5) -> list[list[str]]:
@@ -33,17 +57,24 @@ def _distinct(words: list[str]) -> list[str]:
     """Leave out the plural of a word already there, and other forms of it: crash, crashes, crashed."""
     kept: list[str] = []
     for word in words:
-        stems = (min(word, other, key=len) for other in kept if abs(len(word) - len(other)) <= 3)
-        if not any(len(stem) > 2 and word.startswith(stem.removesuffix("s")) for stem in stems):
+        if not any(_same_word(word, other) for other in kept):
             kept.append(word)
     return kept
+
+
+def _same_word(a: str, b: str) -> bool:
+    return abs(len(a) - len(b)) <= 3 and (_extends(a, b) or _extends(b, a))
+
+
+def _extends(word: str, other: str) -> bool:
+    stem = other[:-1] if re.search(r"..[^s]s$", other) else other  # gas, pass are no plurals
+    return len(stem) > 2 and word.startswith(stem)
 
 
 def _count(texts: Sequence[str]) -> tuple[csr_matrix, list[str]]:
     counters = (
         CountVectorizer(stop_words=sorted(ENGLISH_STOP_WORDS | _LEFTOVERS), token_pattern=r"(?u)\b[^\W\d]\w+\b"),
-        CountVectorizer(analyzer="char", ngram_range=(2, 3)),  # texts of stop words, emoji, single letters
-        CountVectorizer(analyzer="char"),
+        CountVectorizer(token_pattern=r"\S+"),  # texts of stop words, emoji, single letters
     )
     for counter in counters:
         try:

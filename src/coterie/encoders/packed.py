@@ -1,8 +1,10 @@
 """Transformers over texts laid end to end, so that no padding is ever computed.
 
 Texts of equal length form a group. Everything that looks at one token alone (the linear layers, nearly all
-of the work) sees all tokens as one matrix (M, D); only attention works group by group. A text's vector
-then depends on its own tokens alone, not on what else is in the batch.
+of the work) sees all tokens as one matrix (M, D); only attention works group by group.
+
+Matrix products of different heights may round differently, so a text's vector could still depend on how much
+else is in the batch. With ``rows`` the matrix is always filled up to the same height, and it does not.
 """
 
 from __future__ import annotations
@@ -27,31 +29,39 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Packed:
-    """The token ids of some texts, end to end, shortest text first."""
+    """The token ids of some texts, end to end, shortest text first; perhaps with filler behind them."""
 
     ids: Tensor  # (M,)
     groups: tuple[Group, ...]
 
     def split(self, x: Tensor) -> Iterator[Tensor]:
-        """Yield the rows of ``x`` (M, ...) group by group as (B, T, ...)."""
+        """Yield the rows of ``x`` (M, ...) group by group as (B, T, ...); never the filler."""
         for start, texts, length in self.groups:
             yield x[start : start + texts * length].view(texts, length, *x.shape[1:])
 
     @property
     def positions(self) -> Tensor:
         """Return the place of each token in its text (M,)."""
-        return torch.cat([torch.arange(g.length).repeat(g.texts) for g in self.groups])
+        places = [torch.arange(g.length).repeat(g.texts) for g in self.groups]
+        return torch.cat([*places, torch.zeros(len(self.ids) - self.n_tokens, dtype=torch.long)])
+
+    @property
+    def n_tokens(self) -> int:
+        """Return how many tokens are not filler."""
+        last = self.groups[-1]
+        return last.start + last.texts * last.length
 
 
-def pack(token_ids: Sequence[Sequence[int]]) -> Packed:
-    """Lay texts, sorted by length, end to end."""
+def pack(token_ids: Sequence[Sequence[int]], *, rows: int = 0) -> Packed:
+    """Lay texts, sorted by length, end to end, and fill up to ``rows``."""
     groups: list[Group] = []
     start = 0
     for length, same in groupby(map(len, token_ids)):
         texts = len(list(same))
         groups.append(Group(start, texts, length))
         start += texts * length
-    return Packed(torch.tensor([i for ids in token_ids for i in ids]), tuple(groups))
+    filler = [0] * max(rows - start, 0)
+    return Packed(torch.tensor([i for ids in token_ids for i in ids] + filler), tuple(groups))
 
 
 class PackedBert(nn.Module):
@@ -88,7 +98,8 @@ class PackedLayer(nn.Module):
 
     def forward(self, x: Tensor, packed: Packed) -> Tensor:
         """Return the next states (M, D) of ``x`` (M, D)."""
-        mixed = torch.cat([self._attend(part) for part in packed.split(self.qkv(x))])
+        qkv = self.qkv(x)
+        mixed = torch.cat([*map(self._attend, packed.split(qkv)), torch.zeros_like(x[packed.n_tokens :])])
         x = self.norm_1(x + self.out(mixed))
         x = self.norm_2(x + self.down(self.activation(self.up(x))))
         return x

@@ -53,23 +53,34 @@ def shape(h: NDArray[np.floating], labels: Labels, *, sample: int = 5000, seed: 
 def silhouette(h: NDArray[np.floating], labels: Labels, *, sample: int = 5000, seed: int = 0) -> float:
     """Mean over texts of (b - a) / max(a, b): distance to the next cluster against the own (-1 to 1)."""
     _check_clusters(h, labels)
-    size = sample if sample < len(h) else None
-    return float(sk.silhouette_score(h, labels, sample_size=size, random_state=seed))
+    if sample < len(h):
+        drawn = np.random.default_rng(seed).choice(len(h), sample, replace=False)
+        h, labels = h[drawn], labels[drawn]
+        _check_clusters(h, labels)
+    return float(sk.silhouette_score(h, labels))
 
 
 def dunn(h: NDArray[np.floating], labels: Labels) -> float:
     """Least distance between texts of two clusters over the largest within one, without an (N, N) matrix."""
     _check_clusters(h, labels)
     h = np.asarray(h, dtype=np.float64)
+    h = h - h.mean(axis=0)  # |a|^2 + |b|^2 - 2ab loses digits far from the origin
     square = (h**2).sum(axis=1)
     between, within = np.inf, 0.0
     for start in range(0, len(h), _BLOCK):
         rows = slice(start, start + _BLOCK)
         distance = np.maximum(square[rows, None] + square - 2 * h[rows] @ h.T, 0)  # (block, N), squared
         same = labels[rows, None] == labels
-        between = min(between, distance[~same].min(initial=np.inf))
-        within = max(within, distance[same].max())
-    return float(np.sqrt(between / within)) if within > 0 else float("inf")
+        near, far = np.where(same, np.inf, distance).argmin(), np.where(same, distance, -1).argmax()
+        between = min(between, _distance(h, start, near))
+        within = max(within, _distance(h, start, far))
+    return between / within if within > 0 else float("inf")
+
+
+def _distance(h: NDArray[np.floating], start: int, flat: np.intp) -> float:
+    """Return a distance without the rounding of the fast formula: zero for equal texts."""
+    i, j = divmod(int(flat), len(h))
+    return float(np.linalg.norm(h[start + i] - h[j]))
 
 
 def intra_distance(h: NDArray[np.floating], labels: Labels) -> float:
@@ -96,6 +107,10 @@ def _means(h: NDArray[np.floating], labels: Labels) -> tuple[NDArray[np.float64]
 
 
 def _check_clusters(h: NDArray[np.floating], labels: Labels) -> None:
+    if np.ndim(h) != 2 or np.ndim(labels) != 1:
+        raise InputError(f"Vectors must be a table and labels a list, got shapes {np.shape(h)} and {np.shape(labels)}.")
+    if not np.isfinite(h).all():
+        raise InputError("Some vectors are not numbers. Leave blank texts (cluster -1) out.")
     n_clusters = len(np.unique(labels))
     if len(h) != len(labels):
         raise InputError(f"{len(h)} vectors, but {len(labels)} labels.")
