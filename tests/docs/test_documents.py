@@ -1,0 +1,70 @@
+"""What the documents say is true: their code runs, their commands exist, their files are there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, flags=re.S))
+def test_the_python_of_the_readme_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {})
+
+
+def test_the_commands_of_the_readme_exist():
+    from coterie.cli.main import app
+
+    named = {command.callback.__name__ for command in app.registered_commands}
+    used = set(re.findall(r"^coterie (\w+)", README, flags=re.M))
+    assert used
+    assert used <= named
+
+
+def test_the_make_targets_of_the_documents_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    used = {word for path in DOCUMENTS for word in re.findall(r"`?make ([a-z-]+)`", path.read_text(encoding="utf-8"))}
+    assert {"demo", "test"} <= used | set(re.findall(r"^make ([a-z-]+)", README, flags=re.M))
+    assert used <= targets
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(path):
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_code_that_is_named_exists(path):
+    for name in re.findall(
+        r"`((?:src|tests|docs|benchmarks|methods|encoders|data|cli)/[\w/.-]+\.\w+)`", path.read_text()
+    ):
+        assert (ROOT / name).exists() or (ROOT / "src" / "coterie" / name).exists(), name
+
+
+def test_make_alone_lists_the_targets():
+    listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert all(f"  {target} " in listed for target in ("install", "demo", "test", "check", "bench-encode"))
+
+
+def test_architecture_is_short():
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_the_version_is_said_once():
+    import tomllib
+
+    import coterie
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == coterie.__version__
+    command = Path(sys.executable).parent / "coterie"
+    assert (
+        subprocess.run([command, "--version"], capture_output=True, text=True).stdout.split()[1] == coterie.__version__
+    )
