@@ -2,8 +2,8 @@
 
     make bench-kmeans
 
-32 tokens, float32, one start, mean of seeds 0 to 4. ACC, NMI (geometric) and ECE (expected calibration error of the confidence,
-ten bins) use the true labels; nothing before them does.
+32 tokens, float32, one start, mean of seeds 0 to 4. ACC, NMI (geometric) and ECE (expected calibration error of the
+confidence, ten bins) use the true labels; nothing before them does.
 """
 
 from __future__ import annotations

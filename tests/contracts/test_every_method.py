@@ -152,6 +152,6 @@ def test_before_fit_it_says_so(cls, topics):
 @each_method
 def test_documented(cls):
     header = inspect.getmodule(cls).__doc__
-    assert re.search(r"^Paper: http\S+ - Code: ", header, flags=re.M)
+    assert re.search(r"^Paper: (http\S+|none) - Code: ", header, flags=re.M)
     assert cls.__doc__
     assert all(f.metadata["help"] for f in fields(cls))

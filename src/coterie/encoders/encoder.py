@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, dataclass_transform
 
-import numpy as np
 from numpy.typing import NDArray
 
 from coterie.contracts import Vectors
@@ -84,9 +83,3 @@ def make_encoder(spec: str | Encoder) -> Encoder:
         encoder = cls(**{cls.after_colon: value}) if value else cls()
     check_settings(encoder)
     return encoder
-
-
-def unit_rows(h: NDArray[Any]) -> Vectors:
-    """Scale each row to length one; rows of zeros stay zero."""
-    norm = np.linalg.norm(h, axis=1, keepdims=True)
-    return (h / np.where(norm > 0, norm, 1)).astype(np.float32)

@@ -1,0 +1,47 @@
+"""The nearest rows by cosine, exactly, a block at a time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from coterie.contracts import Vectors
+from coterie.progress import track
+
+_BLOCK = 1024  # rows whose similarities to all others are held at once
+
+
+class Links(NamedTuple):
+    """The k nearest of each row, nearest first, and their cosines: both (N, k)."""
+
+    rows: NDArray[np.int64]
+    cosine: NDArray[np.float32]
+
+    def first(self, k: int) -> Links:
+        """Return the ``k`` nearest only."""
+        return Links(self.rows[:, :k], self.cosine[:, :k])
+
+    def weights(self, power: float) -> csr_matrix:
+        """Return the graph (N, N) with weight cosine ** power; what points away counts nothing."""
+        n, k = self.rows.shape
+        weight = np.clip(self.cosine, 0, None).ravel() ** power
+        return csr_matrix((weight, self.rows.ravel(), np.arange(n + 1) * k), shape=(n, n))
+
+
+def nearest(x: Vectors, k: int) -> Links:
+    """Return the ``k`` other rows nearest to each row of ``x`` (N, D), whose rows have length one."""
+    base, k = torch.from_numpy(x), min(k, len(x) - 1)
+    index, cosine = torch.empty((len(x), k), dtype=torch.long), torch.empty((len(x), k))
+    with track("Finding neighbours", len(x)) as advance:
+        for start in range(0, len(x), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            similarity = base[block] @ base.T  # (block, N)
+            own = torch.arange(len(similarity))
+            similarity[own, start + own] = -torch.inf
+            cosine[block], index[block] = similarity.topk(k, dim=1)
+            advance(len(own))
+    return Links(index.numpy(), cosine.numpy())
