@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-kmeans format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-kmeans bench-neighbours format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -46,6 +46,9 @@ bench-encode: $(READY) ## texts per second of the bundled encoder against senten
 
 bench-kmeans: $(READY) ## k-means on the bundled encoder over the papers' sets
 	$(BIN)/python benchmarks/kmeans.py
+
+bench-neighbours: $(READY) ## neighbours beside k-means over the papers' sets (half an hour)
+	$(BIN)/python benchmarks/neighbours.py
 
 format: $(READY) ## fix what can be fixed by itself
 	$(BIN)/ruff check --fix

@@ -26,8 +26,15 @@ def smooth(x: Vectors, links: Links, *, rounds: int, power: float = 3.0) -> Vect
 
 
 def compress(x: Vectors, *, keep: float = 0.995) -> Vectors:
-    """Rotate to the leading axes that hold the share ``keep`` of the squared lengths: same angles, fewer numbers."""
-    energy, axes = np.linalg.eigh((x.T @ x).astype(np.float64))
-    energy, axes = energy[::-1], axes[:, ::-1]
-    width = int(np.searchsorted(energy.cumsum() / energy.sum(), keep)) + 1
-    return np.ascontiguousarray(x @ axes[:, :width].astype(np.float32))
+    """Return rows with the same dot products but fewer columns: the axes that hold the share ``keep`` of the variance.
+
+    What the mean has outside of these axes, nearly all rows have; it becomes one more column.
+    """
+    mean = x.mean(axis=0, dtype=np.float64)
+    centered = x - mean.astype(np.float32)
+    variance, axes = np.linalg.eigh((centered.T @ centered).astype(np.float64))
+    variance, axes = variance[::-1].clip(0), axes[:, ::-1]
+    width = int(np.searchsorted(variance.cumsum(), keep * variance.sum())) + 1
+    axes = axes[:, :width]
+    rest = np.linalg.norm(mean - axes @ (axes.T @ mean))
+    return np.column_stack([x @ axes.astype(np.float32), np.full(len(x), rest, dtype=np.float32)])
