@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.graph import linkage as ours
 from coterie.graph import nearest as nearest_module
-from coterie.graph.criterion import entropy, evidence
+from coterie.graph.information import known_by
 from coterie.graph.linkage import average_linkage, cut
 from coterie.graph.nearest import Links, nearest
 from coterie.graph.smoothing import compress, smooth, unit_rows
@@ -115,7 +115,7 @@ def test_no_level_with_that_many_large_groups_is_none():
     assert cut(average_linkage(rows(6), np.ones(6)), np.ones(6), 4, least=3) is None
 
 
-def test_evidence_equals_its_definition():
+def test_what_links_know_equals_its_definition():
     rng = np.random.default_rng(0)
     links = Links(rng.integers(0, 15, size=(15, 4)), rng.uniform(-0.5, 1, size=(15, 4)).astype(np.float32))
     labels = rng.integers(0, 3, size=15)
@@ -129,23 +129,15 @@ def test_evidence_equals_its_definition():
     information = sum(
         joint[c, d] * np.log(joint[c, d] / (p[c] * p[d])) for c in range(3) for d in range(3) if joint[c, d] > 0
     )
-    found = evidence(links, labels, 3)
-    assert found.information == pytest.approx(information, rel=1e-5)
-    assert found.entropy == pytest.approx(-(p * np.log(p)).sum(), rel=1e-5)
-    assert found.score(0.5) == pytest.approx(information / found.entropy**0.5, rel=1e-5)
+    assert known_by(links, labels, 3) == pytest.approx(information / -(p * np.log(p)).sum(), rel=1e-5)
 
 
-def test_neighbours_in_one_cluster_tell_everything_and_random_ones_nothing():
+def test_neighbours_in_one_cluster_know_everything_and_random_ones_nothing():
     x = np.repeat(np.eye(4, dtype=np.float32), 50, axis=0) + 0.01 * rows(200, 4)
     links, topic = nearest(unit_rows(x), 5), np.repeat(np.arange(4), 50)
-    assert evidence(links, topic, 4).score(1.0) == pytest.approx(1.0)
-    shuffled = np.random.default_rng(0).permutation(topic)
-    assert evidence(links, shuffled, 4).score(1.0) < 0.1
-    assert evidence(links, np.zeros(200, dtype=np.int64), 4).score(0.65) == 0.0
-
-
-def test_entropy_of_even_shares_is_log_k():
-    assert entropy(np.full(8, 1 / 8)) == pytest.approx(np.log(8))
+    assert known_by(links, topic, 4) == pytest.approx(1.0)
+    assert known_by(links, np.random.default_rng(0).permutation(topic), 4) < 0.1
+    assert known_by(links, np.zeros(200, dtype=np.int64), 4) == 0.0
 
 
 def test_fused_similarity_is_the_weighted_mean():

@@ -13,12 +13,16 @@ from torch import Tensor
 from coterie.errors import InputError
 
 
-def kmeans_centers(h: Tensor, counts: Tensor, n_clusters: int, *, n_init: int, seed: int | None) -> Tensor:
+def kmeans_centers(
+    h: Tensor, counts: Tensor, n_clusters: int, *, n_init: int = 1, seed: int | None, start: Tensor | None = None
+) -> Tensor:
     """Return the centers (K, D) of the best of ``n_init`` starts on h (N, D), each row weighing its count.
 
-    The largest cluster comes first, because people read lists from the top.
+    With ``start`` (K, D) there is one start, from these centers. The largest cluster comes first, because people read
+    lists from the top.
     """
-    fitted = SklearnKMeans(n_clusters, n_init=n_init, random_state=seed)
+    init = "k-means++" if start is None else start.numpy()
+    fitted = SklearnKMeans(n_clusters, init=init, n_init=n_init, random_state=seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         fitted.fit(h.numpy(), sample_weight=counts.numpy())

@@ -1,7 +1,7 @@
 r"""Neighbours: group texts by what their nearest texts say. coterie's own; nothing is trained.
 
-Each vector is averaged over its nearest texts, words are added where they agree with the vectors, and of two
-groupings of the result, k-means and average linkage, the one that the neighbour graph supports better is kept.
+Each vector is averaged over its nearest texts, and the result is grouped by k-means: from random starts and from
+average linkage, without words and, where words agree with the vectors, with them. The silhouette says which to keep.
 
 .. math:: x_i \leftarrow \frac{x_i + \sum_{j \in NN(i)} \cos(x_i, x_j)^3 x_j}{1 + \sum_j \cos(x_i, x_j)^3}, \qquad
           q_{ik} = \frac{\sum_{j \in NN(i)} \cos(h_i, h_j)^3 [y_j = k]}{\sum_j \cos(h_i, h_j)^3}
@@ -15,11 +15,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
+from sklearn.metrics import silhouette_score
 from torch import Tensor
 
 from coterie.clusterer import Clusterer
 from coterie.contracts import Corpus, Labels, Objective, Vectors
-from coterie.graph.criterion import entropy, evidence
+from coterie.graph.information import known_by
 from coterie.graph.linkage import average_linkage, cut
 from coterie.graph.nearest import Links, nearest
 from coterie.graph.smoothing import compress, smooth, unit_rows
@@ -28,21 +29,20 @@ from coterie.heads.centers import kmeans_centers, squared_distances
 from coterie.heads.memory import Memory
 from coterie.hyper import hyper
 
-_LINKS_FOR_WORDS = 10  # links that tell whether words agree with the vectors
-_LINKS_FOR_CHOICE = 5  # links that judge the two groupings
-_LEAST_AGREEMENT = 1 / 3  # of the words' links with the vectors' groups, relative to the vectors' own
-_LEAST_EVENNESS = 1 / 3  # perplexity of the sizes over K, below which average linkage found a giant and crumbs
+_SAMPLE = 4000  # texts whose silhouette is measured
+_WORD_LINKS = 10  # nearest by words that tell whether words can be trusted
 
 
 class Neighbours(Clusterer, name="neighbours"):
-    """Instant: smooth over nearest texts, then k-means or average linkage, whichever the graph supports."""
+    """Instant: smooth over the nearest texts, then keep the grouping with the best silhouette."""
 
     n_neighbours: int = hyper(15, "nearest texts that a text is averaged over", symbol="k", ge=1)
     rounds: int = hyper(3, "how often", ge=0)
-    word_weight: float = hyper(0.3, "share of the words' evidence where it agrees with the vectors'", ge=0, lt=1)
+    word_weight: float = hyper(0.3, "share of the words' evidence, where it helps; 0 leaves words out", ge=0, lt=1)
+    word_agreement: float = hyper(0.45, "what words must know of the vectors' groups, of what vectors know", ge=0)
     least_size: float = hyper(0.05, "least size of a linked cluster, as a share of the mean size", ge=0, lt=1)
-    exponent: float = hyper(0.65, "of the entropy in the choice between the groupings", symbol="a", ge=0, le=1)
-    n_init: int = hyper(10, "starts of k-means, of which the best is kept", ge=1)
+    linkage_margin: float = hyper(0.02, "by how much silhouette linkage must beat k-means to be kept", ge=0)
+    n_init: int = hyper(10, "random starts of k-means, of which the best is kept", ge=1)
 
     def build_objective(self, dim: int) -> Objective:
         """Return an objective that knows no texts yet."""
@@ -67,73 +67,67 @@ class NeighboursObjective(Objective):
 
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """Group the corpus and remember it."""
-        counts = corpus.counts.numpy().astype(np.float64)
-        labels = self._group(unit_rows(corpus.h.numpy()), corpus, counts, seed)
-        labels = _largest_first(labels, counts, self.hp.n_clusters)
-        member = F.one_hot(torch.from_numpy(labels), self.hp.n_clusters) * corpus.counts[:, None].double()  # (N, K)
+        labels = torch.from_numpy(self._group(unit_rows(corpus.h.numpy()), corpus, seed))
+        member = F.one_hot(labels, self.hp.n_clusters) * corpus.counts[:, None].double()  # (N, K)
         self.mu = ((member.T @ corpus.h.double()) / member.sum(dim=0)[:, None]).float()
-        self.memory.remember(corpus.h, torch.from_numpy(labels))
+        self.memory.remember(corpus.h, labels)
 
-    def _group(self, e: Vectors, corpus: Corpus, counts: NDArray[np.float64], seed: int | None) -> Labels:
-        links, x = self._smoothed(e)
-        labels = self._kmeans(x, counts, seed)
+    def _group(self, e: Vectors, corpus: Corpus, seed: int | None) -> Labels:
+        counts, evidence = corpus.counts.double(), e
+        links = nearest(e, max(self.hp.n_neighbours, _WORD_LINKS))
+        x = self._smoothed(e, links)
+        best = self._kmeans(x, counts, seed)
         words = self._words(corpus, seed)
-        if words is not None and self._agrees(words, links, labels):
-            fused_links, fused_x = self._smoothed(fuse(e, words, self.hp.word_weight))
-            fused_labels = self._kmeans(fused_x, counts, seed)
-            if self._score(fused_links, fused_labels) > self._score(links, labels):
-                x, labels = fused_x, fused_labels
-        linked = self._link(x, counts)
-        return labels if linked is None else self._better(labels, linked, counts, links.first(_LINKS_FOR_CHOICE))
-
-    def _smoothed(self, x: Vectors) -> tuple[Links, Vectors]:
-        """Return the links of ``x`` and ``x`` averaged over them, but over no more than a mean cluster has."""
-        links = nearest(x, max(self.hp.n_neighbours, _LINKS_FOR_WORDS))
-        k = max(min(self.hp.n_neighbours, len(x) // self.hp.n_clusters - 1), 1)
-        return links, compress(smooth(x, links.first(k), rounds=self.hp.rounds))
+        if words is not None and self._agree(words, links, best):
+            evidence = fuse(e, words, self.hp.word_weight)
+            fused = self._smoothed(evidence, nearest(evidence, self.hp.n_neighbours))
+            labels = self._kmeans(fused, counts, seed)
+            if _silhouette(evidence, labels) > _silhouette(evidence, best):
+                x, best = fused, labels
+        linked = self._linked(x, counts, seed)
+        if linked is None:
+            return best
+        gain = _silhouette(evidence, linked) - _silhouette(evidence, best)
+        return linked if gain > self.hp.linkage_margin else best
 
     def _words(self, corpus: Corpus, seed: int | None) -> Vectors | None:
         if self.hp.word_weight == 0 or not isinstance(corpus.items, list):
             return None
         return word_vectors(corpus.items, width=int(np.clip(2 * self.hp.n_clusters, 100, 300)), seed=seed)
 
-    def _agrees(self, words: Vectors, links: Links, labels: Labels) -> bool:
-        """Whether nearest by words are in one group of the vectors often enough to be trusted."""
-        by_words, by_vectors = (
-            evidence(some.first(_LINKS_FOR_WORDS), labels, self.hp.n_clusters).score(1.0)
-            for some in (nearest(words, _LINKS_FOR_WORDS), links)
-        )
-        return by_words >= _LEAST_AGREEMENT * by_vectors
+    def _agree(self, words: Vectors, links: Links, labels: Labels) -> bool:
+        """Whether the nearest by words know enough of the groups that the vectors make."""
+        by_words = known_by(nearest(words, _WORD_LINKS), labels, self.hp.n_clusters)
+        return by_words >= self.hp.word_agreement * known_by(links.first(_WORD_LINKS), labels, self.hp.n_clusters)
 
-    def _score(self, links: Links, labels: Labels) -> float:
-        return evidence(links.first(_LINKS_FOR_WORDS), labels, self.hp.n_clusters).score(self.hp.exponent)
+    def _smoothed(self, x: Vectors, links: Links) -> Vectors:
+        """Return ``x`` averaged over its nearest, but over no more than a cluster of mean size has."""
+        k = max(min(self.hp.n_neighbours, len(x) // self.hp.n_clusters - 1), 1)
+        return compress(smooth(x, links.first(k), rounds=self.hp.rounds))
 
-    def _kmeans(self, x: Vectors, counts: NDArray[np.float64], seed: int | None) -> Labels:
-        rows = torch.from_numpy(x)
-        mu = kmeans_centers(rows, torch.from_numpy(counts), self.hp.n_clusters, n_init=self.hp.n_init, seed=seed)
+    def _kmeans(self, x: Vectors, counts: Tensor, seed: int | None, start: Tensor | None = None) -> Labels:
+        rows, n_init = torch.from_numpy(x), self.hp.n_init if start is None else 1
+        mu = kmeans_centers(rows, counts, self.hp.n_clusters, n_init=n_init, seed=seed, start=start)
         return squared_distances(rows, mu).argmin(dim=1).numpy()
 
-    def _link(self, x: Vectors, counts: NDArray[np.float64]) -> Labels | None:
-        least = max(2.0, round(self.hp.least_size * counts.sum() / self.hp.n_clusters))
-        labels = cut(average_linkage(x, counts), counts, self.hp.n_clusters, least=least)
-        if labels is None:
+    def _linked(self, x: Vectors, counts: Tensor, seed: int | None) -> Labels | None:
+        """Return k-means from the groups of average linkage; None when these are too few."""
+        weight: NDArray[np.float64] = counts.numpy()
+        least = max(2.0, round(self.hp.least_size * weight.sum() / self.hp.n_clusters))
+        groups = cut(average_linkage(x, weight), weight, self.hp.n_clusters, least=least)
+        if groups is None:
             return None
-        mean = np.stack([x[labels == k].mean(axis=0) for k in range(self.hp.n_clusters)])
-        return np.where(labels >= 0, labels, (x @ unit_rows(mean).T).argmax(axis=1))
-
-    def _better(self, first: Labels, second: Labels, counts: NDArray[np.float64], links: Links) -> Labels:
-        """Return ``second`` if the graph supports it more and it is not one giant and crumbs."""
-        evenness = np.exp(entropy(np.bincount(second, counts) / counts.sum())) / self.hp.n_clusters
-        scores = [evidence(links, labels, self.hp.n_clusters).score(self.hp.exponent) for labels in (first, second)]
-        return second if evenness >= _LEAST_EVENNESS and scores[1] > scores[0] else first
+        means = np.stack([x[groups == k].mean(axis=0) for k in range(self.hp.n_clusters)])
+        return self._kmeans(x, counts, seed, torch.from_numpy(means))
 
     def assign(self, h: Tensor) -> Tensor:
         """Return the vote of the nearest training texts."""
         return self.memory.vote(h, self.hp.n_clusters, k=self.hp.n_neighbours)
 
 
-def _largest_first(labels: Labels, counts: NDArray[np.float64], n_clusters: int) -> Labels:
-    order = np.argsort(-np.bincount(labels, counts, minlength=n_clusters), kind="stable")
-    rank = np.empty(n_clusters, dtype=np.int64)
-    rank[order] = np.arange(n_clusters)
-    return rank[labels]
+def _silhouette(x: Vectors, labels: Labels) -> float:
+    """Return the mean silhouette by cosine of a fixed sample; -1 where it is not defined."""
+    sample = np.random.default_rng(0).permutation(len(x))[:_SAMPLE]
+    if not 2 <= len(np.unique(labels[sample])) < len(sample):
+        return -1.0
+    return float(silhouette_score(x[sample], labels[sample], metric="cosine"))
