@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from coterie.data import datasets as datasets
     from coterie.encoders.encoder import ENCODERS as ENCODERS
     from coterie.methods.kmeans import KMeans as KMeans
+    from coterie.methods.neighbours import Neighbours as Neighbours
 
 _PLACES = {
     "ENCODERS": "coterie.encoders.encoder",
     "METHODS": "coterie.clusterer",
     "Clusterer": "coterie.clusterer",
     "KMeans": "coterie.methods.kmeans",
+    "Neighbours": "coterie.methods.neighbours",
     "datasets": "coterie.data",
     "load": "coterie.artifact",
 }
-__all__ = ["ENCODERS", "METHODS", "Clusterer", "KMeans", "__version__", "datasets", "load"]
+__all__ = ["ENCODERS", "METHODS", "Clusterer", "KMeans", "Neighbours", "__version__", "datasets", "load"]
 
 
 def __getattr__(name: str) -> Any:

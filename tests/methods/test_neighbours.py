@@ -39,6 +39,21 @@ def test_far_from_everything_every_neighbour_votes_alike():
     np.testing.assert_allclose(memory.vote(torch.tensor([[-1.0, 0]]), 2, k=2), [[0.5, 0.5]])
 
 
+def test_a_text_has_no_vote_on_itself():
+    h = torch.eye(4)[[0, 0, 0, 1]] + 0.1 * torch.arange(4)[:, None]
+    memory = Memory(4)
+    memory.remember(h, torch.tensor([0, 1, 1, 0]))
+    q = memory.vote(h[:1], 2, k=2)  # both neighbours say 1; it keeps 0, but only just
+    assert q.argmax() == 0
+    assert q[0, 0] == pytest.approx(0.5, abs=1e-3)
+
+
+def test_a_memory_of_one_text():
+    memory = Memory(2)
+    memory.remember(torch.tensor([[1.0, 0]]), torch.tensor([0]))
+    np.testing.assert_allclose(memory.vote(torch.tensor([[1.0, 0], [0, 1.0]]), 1, k=15), [[1.0], [1.0]])
+
+
 def test_uneven_clusters_are_linked_not_cut():
     rng = np.random.default_rng(0)
     sizes = np.array([400, 60, 40, 30, 20, 15, 12, 10])

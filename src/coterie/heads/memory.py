@@ -6,8 +6,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-_OWN_SHARE = 0.51  # of a remembered text's own label in its answer: more than all others together
-
 
 class Memory(nn.Module):
     """Unit vectors in half precision (N, D), their labels (N,), and a key (N,) by which a text is known again."""
@@ -30,18 +28,27 @@ class Memory(nn.Module):
     def vote(self, h: Tensor, n_clusters: int, *, k: int, power: float = 3.0) -> Tensor:
         r"""Return q_{ik} \propto \sum_{j \in NN(i)} \cos(h_i, h_j)^{power} [y_j = k], shape (B, K).
 
-        A text that is remembered itself keeps its own label.
+        A text that is remembered itself keeps its own label, and is as sure of it as its neighbours are.
         """
-        cosine, index = (F.normalize(h.float(), dim=1) @ self.h.float().T).topk(min(k, len(self.h)), dim=1)
-        weight = cosine.double().clamp_min(0) ** power + 1e-12  # (B, k); all alike when nothing is near
+        place, known = self._find(h)
+        cosine, index = (F.normalize(h.float(), dim=1) @ self.h.float().T).topk(min(k + 1, len(self.h)), dim=1)
+        weight = cosine.double().clamp_min(0) ** power + 1e-12  # (B, k + 1); all alike when nothing is near
+        silent = index == torch.where(known, place, -1)[:, None]  # a text has no vote on itself
+        if index.shape[1] > k:  # one was asked for in its place; where it is not needed, it is silent
+            silent[~silent.any(dim=1), -1] = True
+        weight = weight.masked_fill(silent, 1e-12)
         q = torch.zeros(len(h), n_clusters, dtype=torch.float64)
-        q.scatter_add_(1, self.labels.long()[index], weight / weight.sum(dim=1, keepdim=True))
+        q.scatter_add_(1, self.labels.long()[index], weight)
+        rows = known.nonzero().squeeze(1)
+        own = self.labels.long()[place[rows]]
+        q[rows, own] = torch.maximum(q[rows, own], q[rows].amax(dim=1) * (1 + 1e-6))
+        return q / q.sum(dim=1, keepdim=True)
+
+    def _find(self, h: Tensor) -> tuple[Tensor, Tensor]:
+        """Return where each row (B,) is remembered, and whether it is."""
         keys = _keys(h)
         place = torch.searchsorted(self.keys, keys).clamp_max(len(self.keys) - 1)
-        known = (self.keys[place] == keys).nonzero().squeeze(1)
-        q[known] *= 1 - _OWN_SHARE
-        q[known, self.labels.long()[place[known]]] += _OWN_SHARE
-        return q
+        return place, self.keys[place] == keys
 
 
 def _keys(h: Tensor) -> Tensor:
