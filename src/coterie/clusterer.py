@@ -69,13 +69,14 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         with self._progress():
             encoder = make_encoder(self.encoder)
             items = self._check(X, column, encoder, reset=True)
+            distinct, counts = (
+                (items.unique, items.counts) if isinstance(items, Texts) else (items, np.ones(len(items)))
+            )
+            if self.n_clusters > len(distinct):
+                raise InputError(_too_few(self.n_clusters, len(distinct), items))
             h = self._vectors(items, encoder, learn=True)
-            if self.n_clusters > len(h):
-                raise InputError(_too_few(self.n_clusters, len(h), items))
-            counts = items.counts if isinstance(items, Texts) else np.ones(len(h))
             objective = self.build_objective(h.shape[1])
-            corpus = Corpus(items.unique if isinstance(items, Texts) else items, *map(torch.from_numpy, (h, counts)))
-            objective.start(corpus, self._seed())
+            objective.start(Corpus(distinct, torch.from_numpy(h), torch.from_numpy(counts)), self._seed())
         self.encoder_, self.objective_ = encoder, objective.eval()
         self.n_texts_, self.texts_sha256_ = _summary(items)
         self.labels_, self.confidence_ = _decide(items, objective.assign_all(h))

@@ -40,8 +40,9 @@ def cluster(
 ) -> None:
     """Group the texts of FILE.
 
-    Without --out only the table is shown. With it, a folder is written: assignments in the format of the
-    file with the columns cluster and confidence, clusters.csv with the table, and the model for `assign`.
+    Without --out only the table is shown. With it, a folder is written:
+    assignments in the format of FILE with the columns cluster and confidence,
+    clusters.csv with the table, and the model for `coterie assign`.
     """
     from coterie.cli.assign import check_column
     from coterie.clusterer import METHODS

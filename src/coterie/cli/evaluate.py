@@ -43,8 +43,9 @@ def evaluate(
 ) -> None:
     """Compare clusters with true labels, or judge them without.
 
-    FILE holds the true labels (--truth) and either the column of an earlier `coterie cluster`, or texts
-    that --model is to group. Labels are used for these numbers only.
+    FILE holds the true labels (--truth) and either the column that
+    `coterie cluster` wrote, or texts that --model is to group.
+    Labels are used for these numbers only.
     """
     from coterie.errors import InputError
 

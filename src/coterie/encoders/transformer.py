@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -33,9 +34,9 @@ class Transformer(Encoder):
     precision: Precision = hyper("auto", "of the numbers; auto takes what this machine is fast at")
     device: str = hyper("auto", "auto, cpu, cuda, mps, ...")
 
+    @abstractmethod
     def source(self) -> str:
         """Return the folder or hub id of the model."""
-        raise NotImplementedError
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return h (N, D)."""
@@ -69,7 +70,7 @@ class Transformer(Encoder):
             self._device = _device(self.device)
             self._budget = _TOKENS_AT_ONCE.get(self._device.type, 16384)
             tokenizer, model = load_transformer(self.source())
-            limit = getattr(model.config, "max_position_embeddings", self.max_length)
+            limit = min(getattr(model.config, "max_position_embeddings", 2**30), tokenizer.model_max_length)
             if self.max_length > limit:
                 raise InputError(
                     f"`max_length` is {self.max_length}, but {self.source()} reads at most {limit} tokens."
