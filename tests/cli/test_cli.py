@@ -104,7 +104,7 @@ def test_assign_gives_the_training_texts_what_cluster_gave_them(folder, groups):
 
 def test_info_tells_the_settings_and_the_clusters_as_json(groups):
     told = json.loads(coterie("info", groups / "model", "--json").stdout)
-    assert (told["method"], told["encoder"]["name"], told["texts"]["n"]) == ("kmeans", "tfidf", 6)
+    assert (told["method"], told["encoder"]["name"], told["texts"]["n"]) == ("neighbours", "tfidf", 6)
     assert told["params"]["n_clusters"] == 2
     assert [row["size"] for row in told["clusters"]] == [3, 3]
 
@@ -170,7 +170,9 @@ def test_a_damaged_model_is_refused_with_its_file_named(folder, groups):
 def test_own_vectors_take_the_place_of_an_encoder(folder):
     vectors = folder / "vectors.npy"
     np.save(vectors, np.array([[0, 1], [9, 9], [0, 2], [9, 8], [1, 1], [8, 9]], dtype=float))
-    coterie("cluster", folder / "tickets.csv", "-k", 2, "--vectors", vectors, "-o", folder / "own", "-q")
+    coterie(
+        "cluster", folder / "tickets.csv", "-k", 2, "-m", "kmeans", "--vectors", vectors, "-o", folder / "own", "-q"
+    )
     cluster = [row[3] for row in rows(folder / "own" / "assignments.csv")[1:]]
     assert cluster[0::2] == [cluster[0]] * 3
     assert cluster[1::2] == [cluster[1]] * 3
@@ -182,7 +184,7 @@ def test_own_vectors_take_the_place_of_an_encoder(folder):
     ("arguments", "said"),
     [
         (["--method", "kmaens"], "Did you mean 'kmeans'?"),
-        (["--set", "speed=3"], "--set speed=3: the method 'kmeans' has the settings"),
+        (["--set", "speed=3"], "--set speed=3: the method 'neighbours' has the settings"),
         (["-k", "7"], "7 clusters need at least 7 distinct texts, but there are 6"),
     ],
 )

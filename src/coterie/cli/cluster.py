@@ -22,7 +22,7 @@ def cluster(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new folder for the assignments, the table and the model.")
     ] = None,
-    method: Annotated[str, typer.Option("--method", "-m", help="`coterie methods` lists them.")] = "kmeans",
+    method: Annotated[str, typer.Option("--method", "-m", help="`coterie methods` lists them.")] = "neighbours",
     encoder: Annotated[str, typer.Option("--encoder", "-e", help="`coterie encoders` lists them.")] = "bundled",
     column: options.Column = None,
     file_format: options.Format = None,
