@@ -41,7 +41,7 @@ class Neighbours(Clusterer, name="neighbours"):
     word_weight: float = hyper(0.3, "share of the words' evidence, where it helps; 0 leaves words out", ge=0, lt=1)
     word_agreement: float = hyper(0.45, "what words must know of the vectors' groups, of what vectors know", ge=0)
     least_size: float = hyper(0.05, "least size of a linked cluster, as a share of the mean size", ge=0, lt=1)
-    linkage_margin: float = hyper(0.02, "by how much silhouette linkage must beat k-means to be kept", ge=0)
+    linkage_margin: float = hyper(0.012, "by how much silhouette linkage must beat k-means to be kept", ge=0)
     n_init: int = hyper(10, "random starts of k-means, of which the best is kept", ge=1)
 
     def build_objective(self, dim: int) -> Objective:
