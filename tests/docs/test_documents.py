@@ -22,7 +22,8 @@ def test_the_commands_of_the_readme_exist():
     from coterie.cli.main import app
 
     named = {command.callback.__name__ for command in app.registered_commands}
-    used = set(re.findall(r"^coterie (\w+)", README, flags=re.M))
+    blocks = "".join(re.findall(r"```\n(.*?)```", README, flags=re.S))
+    used = set(re.findall(r"^coterie (\w+)", blocks, flags=re.M))
     assert used
     assert used <= named
 
