@@ -88,7 +88,7 @@ def test_more_tokens_than_the_model_reads_is_refused(folder):
         make_encoder(f"transformer:{folder}").embed(TEXTS)
 
 
-def test_a_batch_of_one_and_a_batch_of_many_give_the_same_bits(folder):
+def test_a_batch_of_one_and_a_batch_of_many_agree(folder):
     encoder = TransformerEncoder(model=str(folder), max_length=32)
     alone = np.concatenate([encoder.embed([text]) for text in TEXTS])
     np.testing.assert_allclose(encoder.embed(TEXTS), alone, atol=1e-6)
