@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from coterie.encoders.encoder import ENCODERS as ENCODERS
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbours import Neighbours as Neighbours
+    from coterie.methods.sccl import SCCL as SCCL
 
 _PLACES = {
     "ENCODERS": "coterie.encoders.encoder",
@@ -20,10 +21,11 @@ _PLACES = {
     "Clusterer": "coterie.clusterer",
     "KMeans": "coterie.methods.kmeans",
     "Neighbours": "coterie.methods.neighbours",
+    "SCCL": "coterie.methods.sccl",
     "datasets": "coterie.data",
     "load": "coterie.artifact",
 }
-__all__ = ["ENCODERS", "METHODS", "Clusterer", "KMeans", "Neighbours", "__version__", "datasets", "load"]
+__all__ = ["ENCODERS", "METHODS", "SCCL", "Clusterer", "KMeans", "Neighbours", "__version__", "datasets", "load"]
 
 
 def __getattr__(name: str) -> Any:

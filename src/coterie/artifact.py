@@ -24,6 +24,7 @@ from safetensors.numpy import save_file as save_arrays
 
 import coterie
 from coterie.clusterer import METHODS, Clusterer
+from coterie.contracts import Objective
 from coterie.data.atomic import atomic_folder
 from coterie.encoders.encoder import ENCODERS, Encoder, EncoderState, make_encoder
 from coterie.errors import ArtifactError, InputError
@@ -42,7 +43,7 @@ def save(model: Clusterer, folder: Path, *, clusters: list[dict[str, Any]] | Non
     encoder = model.encoder_
     state = encoder.state()
     with atomic_folder(folder) as temporary:
-        tensors = {name: value.detach().cpu().numpy() for name, value in objective.state_dict().items()}
+        tensors = {name: value.detach().cpu().numpy() for name, value in objective.learnt().items()}
         tensors |= {"labels_": model.labels_, "confidence_": model.confidence_}
         save_arrays(_contiguous(tensors), temporary / "weights.safetensors")
         _write_json(temporary / "config.json", _config(model, encoder))
@@ -86,7 +87,7 @@ def load(folder: str | Path) -> Clusterer:
     model = cls(**config["params"] | {"encoder": type(encoder)(**encoder.params())})
     tensors = _read_tensors(folder / "weights.safetensors")
     model.labels_, model.confidence_ = tensors.pop("labels_"), tensors.pop("confidence_")
-    objective = model.build_objective(config["encoder"]["dim"])
+    objective = model.build_objective(model._network(encoder, config["encoder"]["dim"]))
     _fill(objective, tensors, folder / "weights.safetensors")
     model.encoder_, model.objective_ = encoder, objective.eval()
     model.n_texts_, model.texts_sha256_ = config["texts"]["n"], config["texts"]["sha256"]
@@ -137,8 +138,8 @@ def _load_encoder(folder: Path, config: dict[str, Any]) -> Encoder:
     return encoder
 
 
-def _fill(objective: torch.nn.Module, tensors: dict[str, Any], path: Path) -> None:
-    own = objective.state_dict()
+def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
+    own = objective.learnt()
     if own.keys() != tensors.keys():
         raise ArtifactError(f"{path} holds {sorted(tensors)}, expected {sorted(own)}.")
     for name, value in tensors.items():
@@ -148,7 +149,7 @@ def _fill(objective: torch.nn.Module, tensors: dict[str, Any], path: Path) -> No
             setattr(objective.get_submodule(module), buffer, torch.from_numpy(value))
         elif expected != value.shape:
             raise ArtifactError(f"{path}: {name} has shape {value.shape}, expected {expected}.")
-    objective.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()})
+    objective.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()}, strict=False)
 
 
 def _contiguous(tensors: dict[str, Any]) -> dict[str, Any]:

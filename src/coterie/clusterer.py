@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
+from torch import Tensor
 
-from coterie.contracts import Corpus, Labels, Objective, Vectors
+from coterie.contracts import Corpus, Items, Labels, Network, Objective, Vectors
 from coterie.data.texts import OnEmpty, Texts, check_texts
 from coterie.encoders.encoder import Encoder, make_encoder
 from coterie.encoders.precomputed import PrecomputedEncoder
@@ -50,37 +51,23 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     random_state: int | np.random.RandomState | None = hyper(0, "seed of every random choice", ge=0, lt=2**32)
     verbose: bool = hyper(False, "show progress on stderr when it is a terminal")
 
-    def __init_subclass__(cls, *, name: str, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, name: str = "", **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclass(kw_only=True, eq=False, repr=False)(cls)
-        cls.name = name
-        METHODS.register(name, cls)
+        if name:  # without a name it is a stem that several methods share
+            cls.name = name
+            METHODS.register(name, cls)
 
     @abstractmethod
-    def build_objective(self, dim: int) -> Objective:
-        """Return a fresh objective for vectors of width ``dim``."""
+    def build_objective(self, encoder: Network) -> Objective:
+        """Return a fresh objective above ``encoder``, whose vectors have the width ``encoder.dim``."""
 
     def fit(self, X: Any, y: Any = None, *, column: str | None = None) -> Self:  # noqa: N803
         """Find the clusters of ``X``: texts in any form, or vectors with ``encoder="precomputed"``.
 
         ``y`` is ignored: labels never reach training. ``column`` names the texts of a data frame.
         """
-        check_settings(self)
-        with self._progress():
-            encoder = make_encoder(self.encoder)
-            items = self._check(X, column, encoder, reset=True)
-            distinct, counts = (
-                (items.unique, items.counts) if isinstance(items, Texts) else (items, np.ones(len(items)))
-            )
-            if self.n_clusters > len(distinct):
-                raise InputError(_too_few(self.n_clusters, len(distinct), items))
-            h = self._vectors(items, encoder, learn=True)
-            objective = self.build_objective(h.shape[1])
-            objective.start(Corpus(distinct, torch.from_numpy(h), torch.from_numpy(counts)), self._seed())
-        self.encoder_, self.objective_ = encoder, objective.eval()
-        self.n_texts_, self.texts_sha256_ = _summary(items)
-        self.labels_, self.confidence_ = _decide(items, objective.assign_all(h))
-        return self
+        return self._fit(X, column)
 
     def fit_predict(self, X: Any, y: Any = None, *, column: str | None = None) -> Labels:  # noqa: N803
         """Fit and return ``labels_``."""
@@ -109,7 +96,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     @property
     def cluster_centers_(self) -> Vectors:
         """Centers (K, D)."""
-        return np.asarray(self._fitted().centers.detach().numpy())
+        return np.asarray(self._fitted().centers.detach().cpu().numpy())
 
     def save(self, folder: str | Path) -> None:
         """Write the model to ``folder``, whole or not at all; see :func:`coterie.load`."""
@@ -118,6 +105,32 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         save(self, Path(folder))
 
     # -- inside ------------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, column: str | None, **options: Any) -> Self:  # noqa: N803
+        check_settings(self)
+        with self._progress():
+            encoder = make_encoder(self.encoder)
+            items = self._check(X, column, encoder, reset=True)
+            distinct = items.unique if isinstance(items, Texts) else items
+            if self.n_clusters > len(distinct):
+                raise InputError(_too_few(self.n_clusters, len(distinct), items))
+            objective, h = self._learn(encoder, items, **options)
+        self.encoder_, self.objective_ = encoder, objective.eval()
+        self.n_texts_, self.texts_sha256_ = summary(items)
+        self.labels_, self.confidence_ = _decide(items, objective.assign_all(h))
+        return self
+
+    def _learn(self, encoder: Encoder, items: Texts | Vectors) -> tuple[Objective, Vectors]:
+        """Return a fitted objective and the vectors (N, D) of the distinct items as it sees them."""
+        distinct, counts = distinct_items(items)
+        h = self._vectors(items, encoder.fit(items.unique) if isinstance(items, Texts) else encoder)
+        objective = self.build_objective(Network(h.shape[1]))
+        objective.start(Corpus(distinct, torch.from_numpy(h), counts), self._seed())
+        return objective, h
+
+    def _network(self, encoder: Encoder, dim: int) -> Network:
+        """Return the network that an objective is built above when a saved model is loaded."""
+        return Network(dim)
 
     def _fitted(self) -> Objective:
         if not hasattr(self, "objective_"):
@@ -130,7 +143,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self._fitted()
         with self._progress():
             items = self._check(X, column, self.encoder_, reset=False)
-            return items, self._vectors(items, self.encoder_, learn=False)
+            return items, self._vectors(items, self.encoder_)
 
     def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Texts | Vectors:  # noqa: N803
         if isinstance(encoder, PrecomputedEncoder):
@@ -151,11 +164,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             hint = "encoder='precomputed' takes vectors, rows of numbers; on the command line --vectors names them"
             raise InputError(f"{error} ({hint}.)") from None
 
-    @staticmethod
-    def _vectors(items: Texts | Vectors, encoder: Encoder, *, learn: bool) -> Vectors:
-        if not isinstance(items, Texts):
-            return items
-        return (encoder.fit(items.unique) if learn else encoder).embed(items.unique)
+    def _vectors(self, items: Texts | Vectors, encoder: Encoder) -> Vectors:
+        return encoder.embed(items.unique) if isinstance(items, Texts) else items
 
     def _seed(self) -> int | None:
         """Return one whole number that decides everything."""
@@ -193,7 +203,7 @@ def _decide(items: Texts | Vectors, q: NDArray[np.float64]) -> tuple[Labels, NDA
     return items.spread(labels, -1), items.spread(confidence, np.nan)
 
 
-def _summary(items: Texts | Vectors) -> tuple[int, str]:
+def summary(items: Texts | Vectors) -> tuple[int, str]:
     """Return how many rows there were, and a hash that tells whether two trainings saw the same ones."""
     if not isinstance(items, Texts):
         return len(items), hashlib.sha256(np.ascontiguousarray(items).tobytes()).hexdigest()
@@ -202,6 +212,13 @@ def _summary(items: Texts | Vectors) -> tuple[int, str]:
     for position in items.inverse:
         digest.update(rows[position + 1].encode() + b"\n")
     return items.n_rows, digest.hexdigest()
+
+
+def distinct_items(items: Texts | Vectors) -> tuple[Items, Tensor]:
+    """Return each item once, and how often it occurs (N,)."""
+    if isinstance(items, Texts):
+        return items.unique, torch.from_numpy(items.counts)
+    return items, torch.ones(len(items), dtype=torch.long)
 
 
 def _too_few(n_clusters: int, n_items: int, items: Texts | Vectors) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -16,23 +16,105 @@ Vectors = NDArray[np.float32]
 """Embeddings h, shape (N, D)."""
 Labels = NDArray[np.int64]
 """Cluster numbers 0..K-1, shape (N,); -1 is a text without a cluster."""
+Terms = dict[str, Tensor]
+"""Named, already weighted loss terms. Their sum is the loss; their names are the log keys."""
+Items = Sequence[Any] | Vectors
+"""What the user wants clustered: texts, or ready vectors."""
+
+
+class Prepared(Protocol):
+    """Items as a network reads them: what training does not change is already done."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one step sees. True labels are never here."""
+
+    rows: Tensor  # (B,) positions in the corpus
+    original: Prepared
+    augmented: tuple[Prepared, ...]
 
 
 @dataclass(frozen=True)
 class Corpus:
     """Everything a method may learn from: each distinct item once. True labels are never here."""
 
-    items: Sequence[Any] | Vectors
-    h: Tensor  # (N, D) clean embeddings
+    items: Items
+    h: Tensor  # (N, D) clean embeddings, as the encoder sees them now
     counts: Tensor  # (N,) how often each item occurs
+    labels: Tensor | None = None  # (N,) a first grouping, for methods that start from one
+
+    def means(self, n_clusters: int) -> Tensor:
+        """Return the mean vector of each group of the first grouping (K, D)."""
+        if self.labels is None:
+            raise TypeError("This corpus has no first grouping.")
+        member = nn.functional.one_hot(self.labels, n_clusters) * self.counts[:, None].double()  # (N, K)
+        return ((member.T @ self.h.double()) / member.sum(dim=0)[:, None]).float()
+
+
+class Network(nn.Module):
+    """The part of an encoder that learns. On its own it learns nothing: vectors pass as they are."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def prepare(self, items: Items) -> Prepared:
+        """Do once what training does not change: tokenise, run the frozen layers."""
+        return torch.from_numpy(np.asarray(items, dtype=np.float32))
+
+    def forward(self, *views: Any) -> tuple[Tensor, ...]:
+        """Return h (B, D) of each view; all views are encoded together."""
+        return views
+
+    def look(self, prepared: Any) -> Tensor:
+        """Return clean h (N, D) of everything, without gradient or dropout."""
+        return torch.as_tensor(prepared)
+
+    def embed(self, items: Items) -> Vectors:
+        """Return h (N, D) with what was learnt, each row from its own item alone."""
+        return np.asarray(items, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of epochs that minimises one loss."""
+
+    name: str
+    epochs: int
+    loss: Callable[[Batch], Terms]
+    before: Callable[[Corpus], None] | None = None
+    """Called once when the stage begins, with everything as it is embedded then."""
+    before_epoch: Callable[[Corpus], None] | None = None
 
 
 class Objective(nn.Module, ABC):
     """What a method adds to an encoder: what it learns, and how it assigns."""
 
+    n_augmented: ClassVar[int] = 0
+    """How many augmented views of each text a step wants."""
+
+    def __init__(self, encoder: Network) -> None:
+        super().__init__()
+        self.encoder = encoder
+
     @abstractmethod
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """See the corpus once, e.g. to place the centers."""
+
+    def stages(self, epochs: int) -> Sequence[Stage]:
+        """Return the training plan; empty when nothing is trained."""
+        return ()
+
+    def after_step(self) -> None:
+        """Follow an optimiser step, e.g. move a momentum copy."""
+
+    def finish(self, corpus: Corpus, seed: int | None) -> None:
+        """See the corpus as it is embedded now, e.g. to place the centers that assign."""
 
     @property
     @abstractmethod
@@ -46,5 +128,11 @@ class Objective(nn.Module, ABC):
     @torch.inference_mode()
     def assign_all(self, h: Vectors, *, chunk: int = 8192) -> NDArray[np.float64]:
         """Return q for many rows without holding more than ``chunk`` at a time in flight."""
-        parts = [self.assign(part).numpy() for part in torch.split(torch.from_numpy(h), chunk)]
+        where = self.centers.device
+        parts = [self.assign(part.to(where)).cpu().numpy() for part in torch.split(torch.from_numpy(h), chunk)]
         return np.concatenate(parts).astype(np.float64)
+
+    def learnt(self) -> dict[str, Tensor]:
+        """Return what a copy must be given to behave the same: everything but frozen weights, which come from disk."""
+        frozen = {name for name, weight in self.named_parameters() if not weight.requires_grad}
+        return {name: value for name, value in self.state_dict().items() if name not in frozen}

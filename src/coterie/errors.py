@@ -30,3 +30,11 @@ class ArtifactError(CoterieError):
 
 class NotFittedError(CoterieError, _SklearnNotFittedError):
     """The model has not seen any texts yet."""
+
+
+class TrainingError(CoterieError):
+    """Training went wrong in a way that more training does not mend."""
+
+
+class TrainingStopped(KeyboardInterrupt):
+    """The user stopped the training; the message says what was kept and how to go on."""

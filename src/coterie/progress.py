@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import Protocol
 
-Advance = Callable[[int], None]
+
+class Advance(Protocol):
+    """Takes how many more units are done, and a note to show beside the label."""
+
+    def __call__(self, done: int, /, *, note: str = "") -> None: ...  # noqa: D102
+
+
 Listener = Callable[[str, int], AbstractContextManager[Advance]]
 """Given a label and a total, yield a function that takes how many more are done."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def _ignore(_done: int) -> None:
+def _ignore(_done: int, /, *, note: str = "") -> None:
     """Nobody listens."""
 
 
@@ -49,8 +56,12 @@ def bars(*, force: bool = False) -> Iterator[None]:
         @contextmanager
         def listener(label: str, total: int) -> Iterator[Advance]:
             task = progress.add_task(label, total=total)
+
+            def advance(done: int, /, *, note: str = "") -> None:
+                progress.update(task, advance=done, description=f"{label} {note}".strip())
+
             try:
-                yield lambda done: progress.advance(task, done)
+                yield advance
             finally:
                 progress.remove_task(task)
 

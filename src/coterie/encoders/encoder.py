@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 from numpy.typing import NDArray
 
-from coterie.contracts import Vectors
+from coterie.contracts import Items, Network, Vectors
+from coterie.encoders.linear import LinearNetwork
 from coterie.errors import InputError
 from coterie.hyper import check_settings, settings
 from coterie.registry import Registry
@@ -49,6 +50,13 @@ class Encoder(ABC):
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return h (N, D) in the order of ``texts``, each row from its own text alone."""
+
+    def network(self, dim: int, trainable_layers: int | None = None) -> Network:
+        """Return what a method can train: here a linear layer above the vectors of width ``dim``."""
+        return LinearNetwork(dim, self._fixed)
+
+    def _fixed(self, items: Items) -> Vectors:
+        return self.embed(list(items))
 
     def state(self) -> EncoderState:
         """Return what :meth:`fit` learnt; empty when the settings alone say everything."""

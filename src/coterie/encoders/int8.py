@@ -51,12 +51,12 @@ class Int8Linear(nn.Module):
 
 
 @torch.inference_mode()
-def quantized(network: PackedBert, *, probe: Packed) -> PackedBert:
+def quantized(network: PackedBert, *, probe: tuple[Tensor, Packed]) -> PackedBert:
     """Replace the linear layers of ``network`` by int8 ones, in place; ``probe`` shows how large channels are."""
     linears = {name: module for name, module in network.named_modules() if isinstance(module, nn.Linear)}
     sizes: dict[str, Tensor] = {}
     hooks = [linears[name].register_forward_pre_hook(_recorder(sizes, name)) for name in linears]
-    network(probe)
+    network(*probe)
     for hook in hooks:
         hook.remove()
     for name, linear in linears.items():

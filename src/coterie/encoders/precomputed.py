@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie.contracts import Vectors
+import numpy as np
+
+from coterie.contracts import Items, Vectors
 from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError
 
@@ -15,3 +17,6 @@ class PrecomputedEncoder(Encoder, name="precomputed"):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Refuse: the clusterer hands vectors through without calling this."""
         raise InputError("encoder='precomputed' clusters vectors (an array of shape (N, D)), not texts.")
+
+    def _fixed(self, items: Items) -> Vectors:
+        return np.asarray(items, dtype=np.float32)

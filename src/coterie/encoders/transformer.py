@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,10 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from coterie.contracts import Vectors
+from coterie.contracts import Network, Vectors
 from coterie.encoders.encoder import Encoder
 from coterie.encoders.int8 import quantized
 from coterie.encoders.packed import Packed, PackedBert, PlainTransformer, pack
+from coterie.encoders.tokens import Tokens, tokenize
 from coterie.errors import EncoderError, InputError
 from coterie.hyper import hyper
 from coterie.progress import track
@@ -41,17 +42,13 @@ class Transformer(Encoder):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return h (N, D)."""
         tokenizer, network = self._loaded()
-        h: Vectors | None = None
-        with track("Encoding", len(texts)) as advance:
-            token_ids = _tokenize(tokenizer, texts, self.max_length)
-            for rows in _chunks(token_ids, budget=self._budget):
-                part = self._embed([token_ids[i] for i in rows], network)
-                h = np.empty((len(texts), part.shape[1]), dtype=np.float32) if h is None else h
-                h[rows] = part.numpy()
-                advance(len(rows))
-        if h is None:
-            raise InputError("There are no texts to encode.")
-        return h
+        return self.embed_with(network, tokenize(tokenizer, texts, self.max_length))
+
+    def network(self, dim: int, trainable_layers: int | None = None) -> Network:
+        """Return the transformer itself, whose last layers learn; None: all of it."""
+        from coterie.encoders.trainable import TransformerNetwork
+
+        return TransformerNetwork(self, trainable_layers)
 
     def fingerprint(self) -> str:
         """Return the hash of weights and vocabulary."""
@@ -59,37 +56,71 @@ class Transformer(Encoder):
         return self._sha256
 
     @torch.inference_mode()
-    def _embed(self, token_ids: Sequence[Sequence[int]], network: nn.Module) -> Tensor:
-        packed = pack(token_ids, rows=self._budget)
-        states = network(type(packed)(packed.ids.to(self._device), packed.groups))
-        h = torch.cat([_pool(part.float(), self.pooling) for part in states])
-        return (F.normalize(h, dim=1) if self.normalize else h).cpu()
+    def embed_with(self, network: Callable[[Tensor, Packed], Tensor], tokens: Tokens) -> Vectors:
+        """Return h (N, D) of ``tokens`` by ``network``, in chunks that always have the same height."""
+        h: Vectors | None = None
+        with track("Encoding", len(tokens)) as advance:
+            for rows in tokens.chunks(self.budget):
+                values, packed = tokens[rows].pack(self.budget)
+                part = self.pool(network(values.to(self.where), packed), packed).float().cpu().numpy()
+                h = np.empty((len(tokens), part.shape[1]), dtype=np.float32) if h is None else h
+                h[rows.numpy()] = part
+                advance(len(rows))
+        if h is None:
+            raise InputError("There are no texts to encode.")
+        return h
+
+    def pool(self, states: Tensor, packed: Packed) -> Tensor:
+        """Return h (B, D) from token states (M, D), in the order of ``packed``."""
+        parts = packed.split(states)
+        h = torch.cat([part.mean(dim=1) if self.pooling == "mean" else part[:, 0] for part in parts])
+        return F.normalize(h.float(), dim=1) if self.normalize else h.float()
+
+    @property
+    def where(self) -> torch.device:
+        """The device that is used."""
+        return _device(self.device)
+
+    @property
+    def budget(self) -> int:
+        """How many tokens are computed at once."""
+        return _TOKENS_AT_ONCE.get(self.where.type, 16384)
+
+    @property
+    def fast(self) -> Precision:
+        """The precision that is used."""
+        return fast_precision(self.where) if self.precision == "auto" else self.precision
 
     def _loaded(self) -> tuple[Any, nn.Module]:
         if not hasattr(self, "_network"):
-            self._device = _device(self.device)
-            self._budget = _TOKENS_AT_ONCE.get(self._device.type, 16384)
-            tokenizer, model = load_transformer(self.source())
-            limit = min(getattr(model.config, "max_position_embeddings", 2**30), tokenizer.model_max_length)
-            if self.max_length > limit:
-                raise InputError(
-                    f"`max_length` is {self.max_length}, but {self.source()} reads at most {limit} tokens."
-                )
+            tokenizer, model = self.load()
             self._sha256 = _hash(model, tokenizer)
-            self._tokenizer, self._network = tokenizer, self._arranged(model, tokenizer)
+            self._tokenizer, self._network = tokenizer, self.arranged(self.rebuilt(model), tokenizer)
         return self._tokenizer, self._network
 
-    def _arranged(self, model: Any, tokenizer: Any) -> nn.Module:
-        """Return the network in the form and the numbers that are fast here."""
-        if model.config.model_type != "bert":  # its batches differ in shape, so fewer bits would show in the answers
-            if self.precision not in ("auto", "float32"):
-                raise InputError(f"`precision` is {self.precision!r}, which needs a BERT; use float32 or auto.")
-            return PlainTransformer(model).eval().to(self._device)
-        precision = fast_precision(self._device) if self.precision == "auto" else self.precision
-        packed = PackedBert(model).eval().to(self._device)
-        if precision == "int8":
-            return quantized(packed, probe=_random_words(tokenizer))
-        return packed.to(torch.bfloat16) if precision == "bfloat16" else packed
+    def load(self) -> tuple[Any, Any]:
+        """Return tokenizer and model as they are on disk."""
+        tokenizer, model = load_transformer(self.source())
+        limit = min(getattr(model.config, "max_position_embeddings", 2**30), tokenizer.model_max_length)
+        if self.max_length > limit:
+            raise InputError(f"`max_length` is {self.max_length}, but {self.source()} reads at most {limit} tokens.")
+        return tokenizer, model
+
+    def rebuilt(self, model: Any) -> PackedBert | PlainTransformer:
+        """Return the model in the form that is fast, in float32."""
+        if model.config.model_type == "bert":
+            return PackedBert(model).eval().to(self.where)
+        if self.precision not in ("auto", "float32"):  # its batches differ in shape, so fewer bits would show
+            raise InputError(f"`precision` is {self.precision!r}, which needs a BERT; use float32 or auto.")
+        return PlainTransformer(model).eval().to(self.where)
+
+    def arranged(self, network: PackedBert | PlainTransformer, tokenizer: Any) -> nn.Module:
+        """Turn the network into the numbers that are fast here."""
+        if isinstance(network, PlainTransformer) or self.fast == "float32":
+            return network
+        if self.fast == "int8":
+            return quantized(network, probe=_random_words(tokenizer))
+        return network.to(torch.bfloat16)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the weights out of a pickle; they are loaded again when needed."""
@@ -134,41 +165,12 @@ def load_transformer(source: str) -> tuple[Any, Any]:
     return tokenizer, model
 
 
-def _tokenize(tokenizer: Any, texts: Sequence[str], max_length: int) -> list[list[int]]:
-    if not texts:
-        return []
-    encoded = tokenizer(
-        list(texts), truncation=True, max_length=max_length,
-        return_attention_mask=False, return_token_type_ids=False,
-    )  # fmt: skip
-    ids: list[list[int]] = encoded["input_ids"]
-    return ids
-
-
-def _chunks(token_ids: Sequence[Sequence[int]], budget: int) -> Iterator[list[int]]:
-    """Yield rows, shortest texts first, at most ``budget`` tokens at a time: more would not fit the cache."""
-    rows: list[int] = []
-    tokens = 0
-    for row in sorted(range(len(token_ids)), key=lambda i: len(token_ids[i])):
-        if rows and tokens + len(token_ids[row]) > budget:
-            yield rows
-            rows, tokens = [], 0
-        rows.append(row)
-        tokens += len(token_ids[row])
-    if rows:
-        yield rows
-
-
-def _random_words(tokenizer: Any, n_texts: int = 64, length: int = 14) -> Packed:
+def _random_words(tokenizer: Any, n_texts: int = 64, length: int = 14) -> tuple[Tensor, Packed]:
     """Return texts of random words between the tokenizer's own first and last token."""
-    first, *_, last = _tokenize(tokenizer, ["a"], 8)[0]
+    first, *_, last = tokenize(tokenizer, ["a"], 8).values.tolist()
     words = torch.randint(len(tokenizer), (n_texts, length), generator=torch.Generator().manual_seed(0))
-    return pack([[first, *row, last] for row in words.tolist()])
-
-
-def _pool(states: Tensor, pooling: str) -> Tensor:
-    """Return (B, D) from token states (B, T, D) without padding."""
-    return states.mean(dim=1) if pooling == "mean" else states[:, 0]
+    ids = F.pad(F.pad(words, (1, 0), value=first), (0, 1), value=last)  # (texts, length + 2)
+    return ids.flatten(), pack([length + 2] * n_texts)
 
 
 def _device(name: str) -> torch.device:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.exceptions import ConvergenceWarning
-from torch import Tensor
+from torch import Tensor, nn
 
 from coterie.errors import InputError
 
@@ -44,3 +44,30 @@ def squared_distances(h: Tensor, mu: Tensor) -> Tensor:
     h, mu = h.double(), mu.double()
     square = h.square().sum(dim=1, keepdim=True) - 2 * h @ mu.T + mu.square().sum(dim=1)
     return square.clamp_min(0)
+
+
+class NearestCenter(nn.Module):
+    r"""Assigns each row to its nearest center: q_{jk} \propto \exp(-\|h_j - \mu_k\|^2 / s).
+
+    With s half the median of how much farther (squared) the second center is, the mean confidence is close to the
+    accuracy (docs/methods/kmeans.md).
+    """
+
+    mu: Tensor
+    scale: Tensor
+
+    def __init__(self, n_clusters: int, dim: int) -> None:
+        super().__init__()
+        self.register_buffer("mu", torch.zeros(n_clusters, dim))
+        self.register_buffer("scale", torch.ones((), dtype=torch.float64))
+
+    def place(self, mu: Tensor, h: Tensor) -> None:
+        """Take centers mu (K, D), and measure s on h (N, D)."""
+        self.mu.copy_(mu)
+        nearest = squared_distances(h, mu).sort(dim=1).values[:, :2]  # (N, 2); (N, 1) when K is 1
+        gap = (nearest[:, -1] - nearest[:, 0]).median()
+        self.scale.copy_((gap / 2).clamp_min(torch.finfo(torch.float32).tiny))
+
+    def forward(self, h: Tensor) -> Tensor:
+        """Return q (B, K)."""
+        return (-squared_distances(h, self.mu) / self.scale).softmax(dim=1)

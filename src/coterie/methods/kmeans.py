@@ -12,12 +12,11 @@ second center is, the mean confidence is close to the accuracy (docs/methods/kme
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from coterie.clusterer import Clusterer
-from coterie.contracts import Corpus, Objective
-from coterie.heads.centers import kmeans_centers, squared_distances
+from coterie.contracts import Corpus, Network, Objective
+from coterie.heads.centers import NearestCenter, kmeans_centers
 from coterie.hyper import hyper
 
 
@@ -26,35 +25,30 @@ class KMeans(Clusterer, name="kmeans"):
 
     n_init: int = hyper(10, "starts, of which the one with the least squared distance is kept", ge=1)
 
-    def build_objective(self, dim: int) -> Objective:
+    def build_objective(self, encoder: Network) -> Objective:
         """Return centers that are still to be placed."""
-        return KMeansObjective(self, dim)
+        return KMeansObjective(self, encoder)
 
 
 class KMeansObjective(Objective):
     """Centers μ and the scale s of a confidence."""
 
-    mu: Tensor
-    scale: Tensor
-
-    def __init__(self, hp: KMeans, dim: int) -> None:
-        super().__init__()
+    def __init__(self, hp: KMeans, encoder: Network) -> None:
+        super().__init__(encoder)
         self.hp = hp
-        self.register_buffer("mu", torch.zeros(hp.n_clusters, dim))
-        self.register_buffer("scale", torch.ones((), dtype=torch.float64))
+        self.nearest = NearestCenter(hp.n_clusters, encoder.dim)
 
     @property
     def centers(self) -> Tensor:
         """Return μ."""
-        return self.mu
+        return self.nearest.mu
 
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """Place the centers and measure s."""
-        self.mu = kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, n_init=self.hp.n_init, seed=seed)
-        nearest = squared_distances(corpus.h, self.mu).sort(dim=1).values[:, :2]  # (N, 2); (N, 1) when K is 1
-        gap = (nearest[:, -1] - nearest[:, 0]).median()
-        self.scale = (gap / 2).clamp_min(torch.finfo(torch.float32).tiny)
+        mu = kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, n_init=self.hp.n_init, seed=seed)
+        self.nearest.place(mu, corpus.h)
 
     def assign(self, h: Tensor) -> Tensor:
         """Return q (B, K)."""
-        return (-squared_distances(h, self.mu) / self.scale).softmax(dim=1)
+        q: Tensor = self.nearest(h)
+        return q

@@ -11,15 +11,16 @@ Paper: none - Code: this file. The study behind it: docs/methods/neighbours.md
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 from torch import Tensor
 
 from coterie.clusterer import Clusterer
-from coterie.contracts import Corpus, Labels, Objective, Vectors
+from coterie.contracts import Corpus, Labels, Network, Objective, Vectors
 from coterie.graph.information import known_by
 from coterie.graph.linkage import average_linkage, cut
 from coterie.graph.nearest import Links, nearest
@@ -44,9 +45,9 @@ class Neighbours(Clusterer, name="neighbours"):
     linkage_margin: float = hyper(0.012, "by how much silhouette linkage must beat k-means to be kept", ge=0)
     n_init: int = hyper(10, "random starts of k-means, of which the best is kept", ge=1)
 
-    def build_objective(self, dim: int) -> Objective:
+    def build_objective(self, encoder: Network) -> Objective:
         """Return an objective that knows no texts yet."""
-        return NeighboursObjective(self, dim)
+        return NeighboursObjective(self, encoder)
 
 
 class NeighboursObjective(Objective):
@@ -54,11 +55,11 @@ class NeighboursObjective(Objective):
 
     mu: Tensor
 
-    def __init__(self, hp: Neighbours, dim: int) -> None:
-        super().__init__()
+    def __init__(self, hp: Neighbours, encoder: Network) -> None:
+        super().__init__(encoder)
         self.hp = hp
-        self.register_buffer("mu", torch.zeros(hp.n_clusters, dim))
-        self.memory = Memory(dim)
+        self.register_buffer("mu", torch.zeros(hp.n_clusters, encoder.dim))
+        self.memory = Memory(encoder.dim)
 
     @property
     def centers(self) -> Tensor:
@@ -68,8 +69,7 @@ class NeighboursObjective(Objective):
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """Group the corpus and remember it."""
         labels = torch.from_numpy(self._group(unit_rows(corpus.h.numpy()), corpus, seed))
-        member = F.one_hot(labels, self.hp.n_clusters) * corpus.counts[:, None].double()  # (N, K)
-        self.mu = ((member.T @ corpus.h.double()) / member.sum(dim=0)[:, None]).float()
+        self.mu = replace(corpus, labels=labels).means(self.hp.n_clusters)
         self.memory.remember(corpus.h, labels)
 
     def _group(self, e: Vectors, corpus: Corpus, seed: int | None) -> Labels:

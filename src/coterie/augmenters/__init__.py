@@ -1,0 +1,1 @@
+"""One way of making views a file; a file that is here is registered (coterie.registry)."""

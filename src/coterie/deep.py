@@ -1,0 +1,165 @@
+"""What every method that trains its encoder shares."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from coterie.augmenters.augmenter import Augmenter, make_augmenter
+from coterie.augmenters.given import GivenAugmenter, from_rows
+from coterie.clusterer import METHODS, Clusterer, distinct_items, summary
+from coterie.contracts import Corpus, Labels, Network, Objective, Prepared, Vectors
+from coterie.data.texts import Texts
+from coterie.encoders.encoder import Encoder
+from coterie.errors import InputError
+from coterie.hyper import hyper
+from coterie.training.checkpoint import Checkpoint
+from coterie.training.guard import Guard, Mode
+from coterie.training.logs import Format, write_log
+from coterie.training.optimizer import Schedule
+from coterie.training.seeding import seeded
+from coterie.training.trainer import Record, Trainer, Watcher
+
+_NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty"}
+
+
+class DeepClusterer(Clusterer):
+    """Groups short texts by training an encoder on them.
+
+    After ``fit`` there are also ``history_`` (a record for every epoch) and ``guard_`` (the guard's verdict).
+    """
+
+    epochs: int = hyper(10, "passes over the texts", ge=0)
+    max_steps: int | None = hyper(None, "end after so many steps even if epochs are left; none: no limit", ge=0)
+    batch_size: int = hyper(400, "texts of a step", symbol="B", ge=2)
+    trainable_layers: int | None = hyper(2, "last layers of the encoder that learn; none: all of them", ge=0)
+    encoder_lr: float = hyper(1e-5, "learning rate of the encoder", ge=0)
+    head_lr: float = hyper(1e-3, "learning rate of everything else", ge=0)
+    schedule: Schedule = hyper("constant", "of the learning rates: constant, or falling to zero in a line")
+    clip_norm: float | None = hyper(None, "longest gradient; none: any", gt=0)
+    augmenter: str | Augmenter = hyper("dropout", "what makes the views of a text: a name, name:value, or an augmenter")
+    init: str = hyper("kmeans", "method whose groups training starts from: kmeans, neighbours, ...")
+    guard: Mode = hyper("on", "keep the best state by a score that needs no labels; off: keep the last")
+    checkpoint: str | Path | None = hyper(None, "file that keeps a running training, so that it can go on")
+    checkpoint_every: int = hyper(50, "steps between two checkpoints", ge=1)
+    log_dir: str | Path | None = hyper(None, "folder for a log of every epoch")
+    log_format: Format = hyper("csv", "of the log; tensorboard needs the extra of that name")
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any = None,
+        *,
+        column: str | None = None,
+        views: Sequence[Any] | None = None,
+        watch: Watcher | None = None,
+    ) -> Self:
+        """Train on ``X`` and find its clusters; ``y`` is ignored.
+
+        ``views`` are the user's own views, a list for each, row by row beside the texts. ``watch`` is called with an
+        :class:`Evaluation` before training and after every epoch; nothing it does reaches the training.
+        """
+        if views is None and isinstance(augmenter := make_augmenter(self.augmenter), GivenAugmenter):
+            views = _columns(X, augmenter)
+        return self._fit(X, column, views=views, watchers=[watch] if watch else [])
+
+    # -- inside ------------------------------------------------------------------------------------------
+
+    def _learn(
+        self,
+        encoder: Encoder,
+        items: Texts | Vectors,
+        *,
+        views: Sequence[Any] | None = None,
+        watchers: Sequence[Watcher] = (),
+    ) -> tuple[Objective, Vectors]:
+        distinct, counts = distinct_items(items)
+        seed = self._seed()
+        seed = secrets.randbelow(2**31) if seed is None else seed
+        dim = encoder.fit(items.unique).embed(items.unique[:1]).shape[1] if isinstance(items, Texts) else items.shape[1]
+        with seeded(seed):
+            network = self._network(encoder, dim)
+            objective = self.build_objective(network)
+        prepared = self._prepare(network, objective, items, views, seed)
+        corpus = Corpus(distinct, network.look(prepared[0]), counts)
+        baseline = self._group("kmeans", corpus, seed)
+        guard = Guard(self.guard, corpus.h.numpy(), baseline, self.n_clusters)
+        first = baseline if self.init == "kmeans" else self._group(self.init, corpus, seed)
+        corpus = replace(corpus, labels=torch.from_numpy(first))
+        checkpoint = self._checkpoint(encoder, items, views)
+        self.history_ = self._trainer(seed).run(
+            objective, corpus, prepared, guard=guard, checkpoint=checkpoint, watchers=watchers, on_epoch=self._log
+        )
+        self.guard_ = guard.verdict
+        h = network.embed(distinct)
+        objective.finish(Corpus(distinct, torch.from_numpy(h), counts), seed)
+        if checkpoint is not None:
+            checkpoint.remove()
+        return objective, h
+
+    def _network(self, encoder: Encoder, dim: int) -> Network:
+        return encoder.network(dim, self.trainable_layers)
+
+    def _vectors(self, items: Texts | Vectors, encoder: Encoder) -> Vectors:
+        return self.objective_.encoder.embed(items.unique if isinstance(items, Texts) else items)
+
+    def _trainer(self, seed: int) -> Trainer:
+        return Trainer(
+            batch_size=self.batch_size, epochs=self.epochs, max_steps=self.max_steps, encoder_lr=self.encoder_lr,
+            head_lr=self.head_lr, schedule=self.schedule, clip_norm=self.clip_norm, seed=seed,
+        )  # fmt: skip
+
+    def _prepare(
+        self, network: Network, objective: Objective, items: Texts | Vectors, views: Sequence[Any] | None, seed: int
+    ) -> list[Prepared]:
+        """Return the originals and every view as the network reads them; a view that is the text itself is shared."""
+        distinct, _ = distinct_items(items)
+        original = network.prepare(distinct)
+        if not isinstance(items, Texts):
+            if views is not None:
+                raise InputError("Views are texts; vectors (encoder='precomputed') have none.")
+            return [original] * (1 + objective.n_augmented)
+        if views is not None:
+            augmented = from_rows(views, items, objective.n_augmented)
+        else:
+            augmented = make_augmenter(self.augmenter).views(items.unique, objective.n_augmented, seed=seed)
+        return [original, *(original if view is items.unique else network.prepare(view) for view in augmented)]
+
+    def _group(self, method: str, corpus: Corpus, seed: int) -> Labels:
+        """Return the labels that another method gives to the untouched vectors."""
+        cls = METHODS[method]
+        if issubclass(cls, DeepClusterer):
+            raise InputError(f"`init` is {method!r}, which trains an encoder itself. Start from kmeans or neighbours.")
+        objective = cls(n_clusters=self.n_clusters).build_objective(Network(corpus.h.shape[1]))
+        objective.start(corpus, seed)
+        labels: Labels = objective.assign_all(corpus.h.numpy()).argmax(axis=1)
+        return labels
+
+    def _checkpoint(self, encoder: Encoder, items: Texts | Vectors, views: Sequence[Any] | None) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        params = {name: repr(value) for name, value in self.get_params().items() if name not in _NOT_TRAINING}
+        known = [self.name, params, encoder.fingerprint(), summary(items), repr(views)]
+        fingerprint = hashlib.sha256(json.dumps(known).encode()).hexdigest()
+        return Checkpoint(Path(self.checkpoint), self.checkpoint_every, fingerprint)
+
+    def _log(self, history: list[Record]) -> None:
+        if self.log_dir is not None:
+            write_log(history, Path(self.log_dir), self.log_format)
+
+
+def _columns(table: Any, augmenter: GivenAugmenter) -> list[Any]:
+    names = list(getattr(table, "columns", []))
+    if missing := [name for name in augmenter.names if name not in names]:
+        raise InputError(
+            f"The augmenter 'given' wants the columns {', '.join(augmenter.names)}, but there is no {missing[0]!r}. "
+            "Give a data frame that has them, or fit(texts, views=[first, second])."
+        )
+    return [list(table[name]) for name in augmenter.names]

@@ -1,0 +1,1 @@
+"""Pure functions of tensors and numbers; each names the equation it is."""

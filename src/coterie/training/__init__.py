@@ -1,0 +1,1 @@
+"""The one loop that trains, and what keeps it safe."""

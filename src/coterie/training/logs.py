@@ -1,0 +1,38 @@
+"""A log of every epoch, for people who would rather look than read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from coterie.data.files import Table, write_table
+from coterie.errors import MissingExtraError
+
+Format = Literal["csv", "tensorboard"]
+
+
+def write_log(history: list[dict[str, Any]], folder: Path, log_format: Format) -> None:
+    """Write the whole history to ``folder``: again after every epoch, so that a resumed run has no gap and no echo."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if log_format == "csv":
+        names = list(dict.fromkeys(name for record in history for name in record))
+        columns = {name: [_cell(record.get(name, "")) for record in history] for name in names}
+        write_table(Table(columns, "csv"), folder / "history.csv")
+    else:
+        _write_events(history, folder)
+
+
+def _write_events(history: list[dict[str, Any]], folder: Path) -> None:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtraError("log_format='tensorboard'", "tensorboard") from None
+    record = history[-1]
+    with SummaryWriter(str(folder), purge_step=record["step"]) as writer:
+        for name, value in record.items():
+            if isinstance(value, float):
+                writer.add_scalar(name, value, record["step"])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,171 @@
+"""The only training loop. It knows stages, epochs, steps and terms, never a method's name."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Terms, Vectors
+from coterie.errors import TrainingError, TrainingStopped
+from coterie.progress import track
+from coterie.training.checkpoint import Checkpoint
+from coterie.training.guard import Guard
+from coterie.training.optimizer import Optimizer, Schedule
+from coterie.training.seeding import batches, n_batches, seeded
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything as it is embedded and assigned at the end of an epoch."""
+
+    record: Record
+    h: Vectors  # (N, D)
+    labels: Labels  # (N,)
+
+
+Watcher = Callable[[Evaluation], None]
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """How to train; :meth:`run` does it."""
+
+    batch_size: int
+    epochs: int
+    max_steps: int | None
+    encoder_lr: float
+    head_lr: float
+    schedule: Schedule
+    clip_norm: float | None
+    seed: int
+
+    def run(self, objective: Objective, corpus: Corpus, views: Sequence[Prepared], **parts: Any) -> list[Record]:
+        """Train ``objective`` in place and return a record for every epoch; ``views[0]`` is the original."""
+        with seeded(self.seed):
+            objective.start(corpus, self.seed)
+            return Run(self, objective, corpus, views, **parts).go()
+
+
+@dataclass
+class Run:
+    """One training in progress. Where it is, is one number: the step."""
+
+    how: Trainer
+    objective: Objective
+    corpus: Corpus
+    views: Sequence[Prepared]
+    guard: Guard
+    checkpoint: Checkpoint | None = None
+    watchers: Sequence[Watcher] = ()
+    on_epoch: Callable[[list[Record]], None] | None = None
+
+    step: int = 0
+    history: list[Record] = field(default_factory=list)
+    sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def __post_init__(self) -> None:
+        stages = self.objective.stages(self.how.epochs)
+        self.plan: list[tuple[Stage, int]] = [(stage, epoch) for stage in stages for epoch in range(stage.epochs)]
+        self.per_epoch = n_batches(len(self.views[0]), self.how.batch_size)
+        planned = len(self.plan) * self.per_epoch
+        self.total = planned if self.how.max_steps is None else min(planned, self.how.max_steps)
+        self.optimizer = Optimizer(
+            self.objective, encoder_lr=self.how.encoder_lr, head_lr=self.how.head_lr,
+            schedule=self.how.schedule, clip_norm=self.how.clip_norm,
+        )  # fmt: skip
+
+    def go(self) -> list[Record]:
+        """Train to the end, or to the point where the guard stops it; leave the state that the guard prefers."""
+        if self.checkpoint is None or not self.checkpoint.restore(self):
+            self.guard.begin(self._evaluate({"stage": "start", "epoch": 0, "step": 0}), self.objective)
+        with track("Training", self.total) as advance:
+            advance(self.step)
+            try:
+                while self.step < self.total:
+                    self._epoch(advance)
+            except TrainingError as error:
+                self.guard.stop(self.step, str(error))
+            except KeyboardInterrupt:
+                raise TrainingStopped(self._farewell()) from None
+        self.guard.settle(self.objective)
+        self.objective.eval()
+        return self.history
+
+    def _epoch(self, advance: Any) -> None:
+        number, done = divmod(self.step, self.per_epoch)
+        stage, epoch = self.plan[number]
+        if done == 0:
+            self._announce(stage, epoch)
+        self.objective.train()
+        started = time.perf_counter()
+        for rows in batches(len(self.views[0]), self.how.batch_size, seed=self.how.seed, epoch=number)[done:]:
+            terms = stage.loss(self._batch(rows))
+            loss = self.optimizer.step(terms, progress=self.step / self.total)
+            self.objective.after_step()
+            self._add(terms, loss)
+            self.step += 1
+            advance(1, note=f"{stage.name} " + " ".join(f"{name} {float(t.detach()):.3f}" for name, t in terms.items()))
+            if self.step == self.total:
+                break
+            if self.checkpoint is not None and self.step % self.checkpoint.every == 0 and self.step % self.per_epoch:
+                self.checkpoint.save(self)
+        self._close(stage, epoch, time.perf_counter() - started)
+        if self.checkpoint is not None:
+            self.checkpoint.save(self)
+
+    def _announce(self, stage: Stage, epoch: int) -> None:
+        hooks = [hook for hook in (stage.before if epoch == 0 else None, stage.before_epoch) if hook]
+        if hooks:
+            corpus = self._corpus()
+            for hook in hooks:
+                hook(corpus)
+
+    def _batch(self, rows: torch.Tensor) -> Batch:
+        original, *augmented = self.views
+        shared = original[rows]
+        return Batch(rows, shared, tuple(shared if view is original else view[rows] for view in augmented))
+
+    def _add(self, terms: Terms, loss: float) -> None:
+        for name, term in (terms | {"loss": torch.tensor(loss)}).items():
+            self.sums[name] += float(term.detach())
+        self.sums["steps"] += 1
+
+    def _close(self, stage: Stage, epoch: int, seconds: float) -> None:
+        """Put the epoch on record, and let the guard see what became of the texts."""
+        steps = self.sums.pop("steps")
+        means = {name: value / steps for name, value in self.sums.items()}
+        self.sums.clear()
+        record: Record = {
+            "stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": round(seconds, 3), **means,
+        }  # fmt: skip
+        if self.guard.active or self.watchers:
+            evaluation = self._evaluate(record)
+            self.guard.see(evaluation, self.objective)
+        self.history.append(record)
+        if self.on_epoch is not None:
+            self.on_epoch(self.history)
+
+    def _evaluate(self, record: Record) -> Evaluation:
+        corpus = self._corpus()
+        self.objective.finish(corpus, self.how.seed)
+        h = corpus.h.numpy()
+        evaluation = Evaluation(record, h, self.objective.assign_all(h).argmax(axis=1))
+        for watch in self.watchers:
+            watch(evaluation)
+        return evaluation
+
+    def _corpus(self) -> Corpus:
+        return replace(self.corpus, h=self.objective.encoder.look(self.views[0]))
+
+    def _farewell(self) -> str:
+        kept = f"Stopped at step {self.step} of {self.total}."
+        if self.checkpoint is None:
+            return f"{kept} Nothing was kept: with a checkpoint (--out or --checkpoint names it) it could go on."
+        return f"{kept} {self.checkpoint.path} keeps it: the same command goes on from there."
