@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-kmeans bench-neighbours format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -43,6 +43,9 @@ layers: $(READY) ## imports point downwards
 
 bench-encode: $(READY) ## texts per second of the bundled encoder against sentence-transformers
 	$(BIN)/python benchmarks/encode.py
+
+bench-train: $(READY) ## a training step against the plain step of the papers' code, and what a fit costs
+	$(BIN)/python benchmarks/train.py
 
 bench-kmeans: $(READY) ## k-means on the bundled encoder over the papers' sets
 	$(BIN)/python benchmarks/kmeans.py

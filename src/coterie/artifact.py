@@ -57,18 +57,16 @@ def save(model: Clusterer, folder: Path, *, clusters: list[dict[str, Any]] | Non
 
 
 def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
-    params = model.get_params(deep=False) | {"encoder": encoder.name}
-    seed = params["random_state"]
-    params["random_state"] = seed if seed is None or isinstance(seed, int) else None  # a generator has no name
     return {
         "method": model.name,
-        "params": {name: _plain(value) for name, value in params.items()},
+        "params": model._saved_params(),
         "encoder": {
             "name": encoder.name,
             "params": encoder.params(),
             "fingerprint": encoder.fingerprint(),
             "dim": int(model.objective_.centers.shape[1]),
         },
+        "notes": model._notes(),
         "texts": {"n": model.n_texts_, "sha256": model.texts_sha256_},
         "versions": {"coterie": coterie.__version__, "python": platform.python_version()}
         | {name: version(name) for name in _LIBRARIES},
@@ -91,6 +89,7 @@ def load(folder: str | Path) -> Clusterer:
     _fill(objective, tensors, folder / "weights.safetensors")
     model.encoder_, model.objective_ = encoder, objective.eval()
     model.n_texts_, model.texts_sha256_ = config["texts"]["n"], config["texts"]["sha256"]
+    model._recall(config.get("notes", {}))
     if encoder.name == "precomputed":
         model.n_features_in_ = config["encoder"]["dim"]
     return model
@@ -154,10 +153,6 @@ def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
 
 def _contiguous(tensors: dict[str, Any]) -> dict[str, Any]:
     return {name: np.array(value, order="C") for name, value in tensors.items()}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -132,6 +132,21 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """Return the network that an objective is built above when a saved model is loaded."""
         return Network(dim)
 
+    def _saved_params(self) -> dict[str, Any]:
+        """Return the settings that a saved model keeps, as plain values; the encoder is kept apart."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        del params["encoder"]
+        if isinstance(params["random_state"], np.random.RandomState):  # a generator has no name
+            params["random_state"] = None
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
+
+    def _notes(self) -> dict[str, Any]:
+        """Return what else a saved model remembers, as plain values."""
+        return {}
+
+    def _recall(self, notes: dict[str, Any]) -> None:
+        """Take back what :meth:`_notes` returned."""
+
     def _fitted(self) -> Objective:
         if not hasattr(self, "objective_"):
             raise NotFittedError(

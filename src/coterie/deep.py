@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError
 from coterie.hyper import hyper
 from coterie.training.checkpoint import Checkpoint
-from coterie.training.guard import Guard, Mode
+from coterie.training.guard import Guard, Mode, Verdict
 from coterie.training.logs import Format, write_log
 from coterie.training.optimizer import Schedule
 from coterie.training.seeding import seeded
@@ -104,6 +104,16 @@ class DeepClusterer(Clusterer):
             checkpoint.remove()
         return objective, h
 
+    def _saved_params(self) -> dict[str, Any]:
+        augmenter = self.augmenter if isinstance(self.augmenter, str) else self.augmenter.name
+        return super()._saved_params() | {"augmenter": augmenter, "checkpoint": None, "log_dir": None}
+
+    def _notes(self) -> dict[str, Any]:
+        return {"history": self.history_, "guard": asdict(self.guard_)}
+
+    def _recall(self, notes: dict[str, Any]) -> None:
+        self.history_, self.guard_ = notes["history"], Verdict(**notes["guard"])
+
     def _network(self, encoder: Encoder, dim: int) -> Network:
         return encoder.network(dim, self.trainable_layers)
 
@@ -111,10 +121,8 @@ class DeepClusterer(Clusterer):
         return self.objective_.encoder.embed(items.unique if isinstance(items, Texts) else items)
 
     def _trainer(self, seed: int) -> Trainer:
-        return Trainer(
-            batch_size=self.batch_size, epochs=self.epochs, max_steps=self.max_steps, encoder_lr=self.encoder_lr,
-            head_lr=self.head_lr, schedule=self.schedule, clip_norm=self.clip_norm, seed=seed,
-        )  # fmt: skip
+        names = {field.name for field in fields(Trainer)} - {"seed"}
+        return Trainer(seed=seed, **{name: getattr(self, name) for name in names})
 
     def _prepare(
         self, network: Network, objective: Objective, items: Texts | Vectors, views: Sequence[Any] | None, seed: int
@@ -148,7 +156,7 @@ class DeepClusterer(Clusterer):
         params = {name: repr(value) for name, value in self.get_params().items() if name not in _NOT_TRAINING}
         known = [self.name, params, encoder.fingerprint(), summary(items), repr(views)]
         fingerprint = hashlib.sha256(json.dumps(known).encode()).hexdigest()
-        return Checkpoint(Path(self.checkpoint), self.checkpoint_every, fingerprint)
+        return Checkpoint(Path(self.checkpoint), fingerprint)
 
     def _log(self, history: list[Record]) -> None:
         if self.log_dir is not None:

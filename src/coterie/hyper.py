@@ -64,6 +64,23 @@ class Setting:
         bounds = [f"{_BOUNDS[key][0]} {limit:.12g}" for key, limit in self.bounds.items()]
         return " and ".join([" or ".join(kinds), *bounds])
 
+    def parse(self, text: str) -> Any:
+        """Return the value that ``text`` stands for, where a value must be written as a word: none, true, 1e-5."""
+        words: dict[str, bool | None] = {"none": None} if type(None) in self.types else {}
+        if bool in self.types:
+            words |= {"true": True, "yes": True, "false": False, "no": False}
+        if text.lower() in words:
+            return words[text.lower()]
+        for kind in (int, float):
+            if kind in self.types:
+                try:
+                    return kind(text)
+                except ValueError:
+                    continue
+        if str in self.types or text in self.choices:
+            return text
+        raise InputError(f"{self.name}={text}: must be {self.rule}.")
+
     def accepts(self, value: Any) -> bool:
         """Whether ``value`` has the right kind and lies within the bounds."""
         if value is None or isinstance(value, str):

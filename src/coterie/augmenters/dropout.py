@@ -8,6 +8,12 @@ from coterie.augmenters.augmenter import Augmenter, Texts
 class DropoutAugmenter(Augmenter, name="dropout"):
     """Leaves texts as they are; each pass through the encoder drops other numbers."""
 
-    def views(self, texts: Texts, n_views: int, *, seed: int) -> tuple[Texts, ...]:
+    changes = False
+
+    def view(self, texts: Texts, number: int, *, seed: int) -> Texts:
         """Return the texts themselves."""
-        return (texts,) * n_views
+        return texts
+
+    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Texts:
+        """Return the texts themselves."""
+        return texts

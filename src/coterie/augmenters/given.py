@@ -24,7 +24,7 @@ class GivenAugmenter(Augmenter, name="given"):
         """The columns."""
         return [name.strip() for name in self.columns.split(",") if name.strip()]
 
-    def views(self, texts: Texts, n_views: int, *, seed: int) -> tuple[Texts, ...]:
+    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Texts:
         """Refuse: the views are the user's, and :func:`from_rows` reads them."""
         raise InputError(
             "The augmenter 'given' needs views: fit(texts, views=[first, second]), or a data frame with the "

@@ -34,6 +34,13 @@ def cluster(
     ] = options.OnEmpty.keep,
     seed: Annotated[int, typer.Option("--seed", help="Decides every random choice.")] = 0,
     settings: options.Settings = None,
+    augment: Annotated[
+        str | None, typer.Option("--augment", "-a", help="What makes views of a text; `coterie augmenters` lists them.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", help="Keeps a running training [default: OUT.checkpoint].")
+    ] = None,
+    log_dir: Annotated[Path | None, typer.Option("--log-dir", help="Folder for a log of every epoch.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it is there.")] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -42,9 +49,12 @@ def cluster(
 
     Without --out only the table is shown. With it, a folder is written:
     assignments in the format of FILE with the columns cluster and confidence,
-    clusters.csv with the table, and the model for `coterie assign`.
+    clusters.csv with the table, and the model for `coterie assign`. A method
+    that trains keeps OUT.checkpoint while it runs: stopped or killed, the same
+    command goes on from there.
     """
     from coterie.cli.assign import check_column
+    from coterie.cli.training import given_views, training_settings
     from coterie.clusterer import METHODS
     from coterie.errors import InputError
 
@@ -59,12 +69,13 @@ def cluster(
         encoder=encoder if vectors is None else "precomputed",
         on_empty=on_empty.value,
         random_state=seed,
+        **training_settings(cls, augment=augment, checkpoint=checkpoint, log_dir=log_dir, out=out),
         **options.parse_settings(settings, cls, owner=f"the method {method!r}"),
     )
     say(f"{given.table.n_rows:,} texts from column {given.column!r}", quiet=quiet)
     start = time.perf_counter()
     with progress(quiet):
-        model.fit(given.items)
+        model.fit(given.items, **given_views(model, given))
     rows = _describe(model, given)
     if out is not None:
         _write(out, model, given, rows)
@@ -72,6 +83,8 @@ def cluster(
         print_json(rows)
     else:
         print_clusters(rows)
+    if hasattr(model, "guard_"):
+        say(str(model.guard_), quiet=quiet)
     say(f"{n_clusters} clusters in {time.perf_counter() - start:.0f} s.", quiet=quiet)
     where = f"Written to {out}. New texts: coterie assign {out}/model FILE" if out else "Nothing saved; --out saves."
     say(where, quiet=quiet)

@@ -30,8 +30,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             except OSError as error:
                 _fail(f"Error: {error.filename or 'disk'}: {error.strerror or error}.", 1)
-            except KeyboardInterrupt:
-                _fail("Stopped. Nothing was written.", 130)
+            except KeyboardInterrupt as stop:
+                _fail(str(stop) or "Stopped. Nothing was written.", 130)
 
     return run
 

@@ -9,6 +9,7 @@ from coterie.cli.tables import print_clusters, print_json, print_table
 def info(model: options.Model, as_json: options.Json = False) -> None:
     """Show the settings, the training texts' hash, the versions and the clusters of MODEL."""
     from coterie.artifact import read_clusters, read_config
+    from coterie.training.guard import Verdict
 
     config, clusters = read_config(model), read_clusters(model)
     if as_json:
@@ -23,6 +24,8 @@ def info(model: options.Model, as_json: options.Json = False) -> None:
         "trained on": f"{config['texts']['n']:,} texts, SHA-256 {config['texts']['sha256'][:16]}…",
         "versions": ", ".join(f"{name} {number}" for name, number in config["versions"].items()),
     }
+    if guard := config.get("notes", {}).get("guard"):
+        rows["training"] = str(Verdict(**guard))
     print_table(["", ""], rows.items())
     if clusters:
         print_clusters(clusters)

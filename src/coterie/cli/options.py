@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from coterie.hyper import Setting
 
 
 class FileFormat(StrEnum):
@@ -50,7 +47,7 @@ Settings = Annotated[
 
 _OWN_OPTIONS = {
     "n_clusters": "-k", "encoder": "--encoder", "on_empty": "--on-empty", "random_state": "--seed",
-    "verbose": "--quiet",
+    "verbose": "--quiet", "augmenter": "--augment", "checkpoint": "--checkpoint", "log_dir": "--log-dir",
 }  # fmt: skip
 
 
@@ -68,25 +65,8 @@ def parse_settings(pairs: list[str] | None, cls: type, *, owner: str) -> dict[st
             raise InputError(f"--set {pair}: this has an option of its own, {_OWN_OPTIONS[name]}.")
         if not equals or name not in declared:
             raise InputError(f"--set {pair}: {owner} has the settings {', '.join(declared)}; write NAME=VALUE.")
-        values[name] = _parse(text.strip(), declared[name])
+        try:
+            values[name] = declared[name].parse(text.strip())
+        except InputError as error:
+            raise InputError(f"--set {error}") from None
     return values
-
-
-def _parse(text: str, setting: Setting) -> Any:
-    from coterie.errors import InputError
-
-    words: dict[str, bool | None] = {}
-    if bool in setting.types:
-        words = {"true": True, "yes": True, "false": False, "no": False}
-    words |= {"none": None} if type(None) in setting.types else {}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        if kind in setting.types:
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    if str in setting.types or text in setting.choices:
-        return text
-    raise InputError(f"--set {setting.name}={text}: must be {setting.rule}.")

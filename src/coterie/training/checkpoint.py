@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run is kept, how often (in steps), and a hash of texts and settings by which it is known again."""
+    """Where a run is kept, and a hash of texts and settings by which it is known again."""
 
     path: Path
-    every: int
     fingerprint: str
 
     def save(self, run: Run) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 
 import torch
 
-from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Terms, Vectors
+from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Vectors
 from coterie.errors import TrainingError, TrainingStopped
-from coterie.progress import track
+from coterie.progress import Advance, track
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard
+from coterie.training.interrupt import interruptible
 from coterie.training.optimizer import Optimizer, Schedule
 from coterie.training.seeding import batches, n_batches, seeded
 
@@ -44,6 +45,7 @@ class Trainer:
     head_lr: float
     schedule: Schedule
     clip_norm: float | None
+    checkpoint_every: int
     seed: int
 
     def run(self, objective: Objective, corpus: Corpus, views: Sequence[Prepared], **parts: Any) -> list[Record]:
@@ -85,11 +87,11 @@ class Run:
         """Train to the end, or to the point where the guard stops it; leave the state that the guard prefers."""
         if self.checkpoint is None or not self.checkpoint.restore(self):
             self.guard.begin(self._evaluate({"stage": "start", "epoch": 0, "step": 0}), self.objective)
-        with track("Training", self.total) as advance:
+        with track("Training", self.total) as advance, interruptible() as asked_to_stop:
             advance(self.step)
             try:
                 while self.step < self.total:
-                    self._epoch(advance)
+                    self._epoch(advance, asked_to_stop)
             except TrainingError as error:
                 self.guard.stop(self.step, str(error))
             except KeyboardInterrupt:
@@ -98,27 +100,40 @@ class Run:
         self.objective.eval()
         return self.history
 
-    def _epoch(self, advance: Any) -> None:
+    def _epoch(self, advance: Advance, asked_to_stop: Callable[[], bool]) -> None:
+        """Train from where the epoch is to its end."""
         number, done = divmod(self.step, self.per_epoch)
         stage, epoch = self.plan[number]
         if done == 0:
             self._announce(stage, epoch)
         self.objective.train()
-        started = time.perf_counter()
         for rows in batches(len(self.views[0]), self.how.batch_size, seed=self.how.seed, epoch=number)[done:]:
-            terms = stage.loss(self._batch(rows))
-            loss = self.optimizer.step(terms, progress=self.step / self.total)
-            self.objective.after_step()
-            self._add(terms, loss)
-            self.step += 1
-            advance(1, note=f"{stage.name} " + " ".join(f"{name} {float(t.detach()):.3f}" for name, t in terms.items()))
+            self._step(stage, rows, advance)
             if self.step == self.total:
                 break
-            if self.checkpoint is not None and self.step % self.checkpoint.every == 0 and self.step % self.per_epoch:
-                self.checkpoint.save(self)
-        self._close(stage, epoch, time.perf_counter() - started)
-        if self.checkpoint is not None:
+            if self.step % self.per_epoch:  # the end of an epoch is kept when it is on record
+                stop = asked_to_stop()
+                self._keep(due=stop or self.step % self.how.checkpoint_every == 0, stop=stop)
+        self._close(stage, epoch)
+        self._keep(due=True, stop=asked_to_stop())
+
+    def _step(self, stage: Stage, rows: torch.Tensor, advance: Advance) -> None:
+        started = time.perf_counter()
+        terms = stage.loss(self._batch(rows))
+        loss = self.optimizer.step(terms, progress=self.step / self.total)
+        self.objective.after_step()
+        self.step += 1
+        values = {name: float(term.detach()) for name, term in terms.items()}
+        for name, value in (values | {"loss": loss, "steps": 1, "seconds": time.perf_counter() - started}).items():
+            self.sums[name] += value
+        advance(1, note=" ".join([stage.name, *(f"{name} {value:.3f}" for name, value in values.items())]))
+
+    def _keep(self, *, due: bool, stop: bool) -> None:
+        """Write a checkpoint when it is due, and end here when the user asked to."""
+        if due and self.checkpoint is not None:
             self.checkpoint.save(self)
+        if stop:
+            raise KeyboardInterrupt
 
     def _announce(self, stage: Stage, epoch: int) -> None:
         hooks = [hook for hook in (stage.before if epoch == 0 else None, stage.before_epoch) if hook]
@@ -132,19 +147,12 @@ class Run:
         shared = original[rows]
         return Batch(rows, shared, tuple(shared if view is original else view[rows] for view in augmented))
 
-    def _add(self, terms: Terms, loss: float) -> None:
-        for name, term in (terms | {"loss": torch.tensor(loss)}).items():
-            self.sums[name] += float(term.detach())
-        self.sums["steps"] += 1
-
-    def _close(self, stage: Stage, epoch: int, seconds: float) -> None:
+    def _close(self, stage: Stage, epoch: int) -> None:
         """Put the epoch on record, and let the guard see what became of the texts."""
-        steps = self.sums.pop("steps")
+        steps, seconds = self.sums.pop("steps"), self.sums.pop("seconds")
         means = {name: value / steps for name, value in self.sums.items()}
         self.sums.clear()
-        record: Record = {
-            "stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": round(seconds, 3), **means,
-        }  # fmt: skip
+        record: Record = {"stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": seconds, **means}
         if self.guard.active or self.watchers:
             evaluation = self._evaluate(record)
             self.guard.see(evaluation, self.objective)
@@ -165,7 +173,9 @@ class Run:
         return replace(self.corpus, h=self.objective.encoder.look(self.views[0]))
 
     def _farewell(self) -> str:
-        kept = f"Stopped at step {self.step} of {self.total}."
+        stopped = f"Stopped at step {self.step} of {self.total}."
         if self.checkpoint is None:
-            return f"{kept} Nothing was kept: with a checkpoint (--out or --checkpoint names it) it could go on."
-        return f"{kept} {self.checkpoint.path} keeps it: the same command goes on from there."
+            return f"{stopped} Nothing was kept: with a checkpoint (--out or --checkpoint names one) it could go on."
+        if not self.checkpoint.path.exists():
+            return f"{stopped} That was before the first checkpoint, so nothing was kept."
+        return f"{stopped} {self.checkpoint.path} keeps it: the same command goes on from there."

@@ -1,0 +1,120 @@
+"""A job: one method with one setting, on one set, by one encoder, from one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from coterie.benchmarks.recipes import DECIDED, Preset, check_values, recipe_for, variants
+from coterie.clusterer import METHODS
+from coterie.data.datasets import SOURCES
+from coterie.encoders.encoder import ENCODERS, make_encoder
+from coterie.errors import InputError
+from coterie.hyper import settings
+
+PAPERS = "papers"
+"""The name that stands for the eight sets that the papers share."""
+PAPER_SETS = tuple(name for name in SOURCES if name not in ("helpdesk", "bbc"))
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that decides a result, in plain values."""
+
+    method: str
+    dataset: str
+    seed: int
+    preset: Preset
+    variant: str = ""
+    encoder: str = "bundled"
+    encoder_params: Mapping[str, Any] = field(default_factory=dict)  # all of them
+    params: Mapping[str, Any] = field(default_factory=dict)  # all of them
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # those of `params` that the caller asked for
+
+    def head(self) -> Result:
+        """Return the part of a result that says what was asked."""
+        return {
+            "method": self.method, "variant": self.variant, "preset": self.preset, "set": self.dataset,
+            "seed": self.seed, "encoder": {"name": self.encoder, "params": dict(self.encoder_params)},
+            "params": dict(self.params), "overrides": dict(self.overrides),
+        }  # fmt: skip
+
+    def is_in(self, results: Iterable[Result]) -> bool:
+        """Whether one of ``results`` is this job's; a setting that a result does not know had its default."""
+        head = self.head()
+        plain = ("method", "variant", "preset", "set", "seed", "overrides")
+        return any(
+            all(result[key] == head[key] for key in plain)
+            and result["encoder"]["name"] == self.encoder
+            and defaults(ENCODERS[self.encoder]) | result["encoder"]["params"] == self.encoder_params
+            and defaults(METHODS[self.method]) | result["params"] == self.params
+            for result in results
+        )
+
+    def __str__(self) -> str:
+        name = self.method + (f"/{self.variant}" if self.variant else "")
+        changed = "".join(f" {key}={value}" for key, value in self.overrides.items())
+        return f"{self.dataset} {name}{changed} seed {self.seed}"
+
+
+def expand(
+    methods: Sequence[str],
+    sets: Sequence[str],
+    n_seeds: int,
+    preset: Preset,
+    *,
+    variant: str = "",
+    encoder: str = "",
+    overrides: Mapping[str, str] | None = None,
+) -> list[Job]:
+    """Return the jobs, every set from the first seed before any from the second.
+
+    A variant and an override concern the methods that know them; one that no method knows is refused.
+    """
+    if n_seeds < 1:
+        raise InputError(f"--seeds {n_seeds}: there must be at least one.")
+    datasets = list(dict.fromkeys(name for word in sets for name in (PAPER_SETS if word == PAPERS else [word])))
+    if unknown := [name for name in datasets if name not in SOURCES]:
+        raise InputError(f"There is no data set called {unknown[0]!r}. There are: {PAPERS}, {', '.join(SOURCES)}.")
+    if variant and not any(variant in variants(method) for method in methods):
+        there = [f"{method}: {', '.join(variants(method)) or 'none'}" for method in methods]
+        raise InputError(f"There is no variant called {variant!r}. There are, for {'; for '.join(there)}.")
+    asked = {method: _overrides(overrides or {}, method, methods) for method in methods}
+    return [
+        _job(method, dataset, seed, preset, variant if variant in variants(method) else "", encoder, asked[method])
+        for seed in range(n_seeds)
+        for dataset in datasets
+        for method in asked
+    ]
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """Return the defaults of everything that decides a result."""
+    return {setting.name: setting.default for setting in settings(cls) if setting.name not in DECIDED}
+
+
+def _job(  # noqa: PLR0913, PLR0917
+    method: str, dataset: str, seed: int, preset: Preset, variant: str, encoder: str, overrides: dict[str, Any]
+) -> Job:
+    recipe = recipe_for(method, dataset, preset, variant)
+    name, chosen = recipe.encoder, dict(recipe.encoder_settings)
+    if encoder:  # the length of texts, say, is the recipe's for every encoder that has one
+        made = make_encoder(encoder)
+        name, own = made.name, defaults(type(made))
+        given = {key: value for key, value in made.params().items() if key in own and value != own[key]}
+        chosen = {key: value for key, value in chosen.items() if key in own} | given
+    return Job(
+        method, dataset, seed, preset, variant, name,
+        encoder_params=defaults(ENCODERS[name]) | chosen,
+        params=defaults(METHODS[method]) | recipe.settings | overrides,
+        overrides=overrides,
+    )  # fmt: skip
+
+
+def _overrides(told: Mapping[str, str], method: str, methods: Sequence[str]) -> dict[str, Any]:
+    known = {name for other in methods for name in defaults(METHODS[other])}
+    own = defaults(METHODS[method])
+    mine = {name: text for name, text in told.items() if name in own or name not in known}
+    return check_values(mine, METHODS[method], f"--set, {method}:")
