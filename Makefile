@@ -18,10 +18,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(READY)
 
-demo: $(READY) ## cluster the bundled help-desk messages, judge the result, file a new message
+demo: $(READY) ## train on the bundled help-desk messages, group them, judge the result, file a new message
 	@rm -rf build/demo && mkdir -p build/demo
 	$(BIN)/coterie datasets helpdesk --out build/demo/tickets.csv
-	$(BIN)/coterie cluster build/demo/tickets.csv -k 16 --out build/demo/groups
+	$(BIN)/coterie cluster build/demo/tickets.csv -k 16 --method sccl --out build/demo/groups
 	$(BIN)/coterie evaluate build/demo/groups/assignments.csv --truth label
 	echo 'I was charged twice this month, where is my invoice?' | $(BIN)/coterie assign build/demo/groups/model -
 
@@ -48,10 +48,12 @@ bench-train: $(READY) ## a training step against the plain step of the papers' c
 	$(BIN)/python benchmarks/train.py
 
 bench-kmeans: $(READY) ## k-means on the bundled encoder over the papers' sets
-	$(BIN)/python benchmarks/kmeans.py
+	$(BIN)/coterie bench run -m kmeans -s helpdesk,papers -n 5 --preset paper -o benchmarks/results/kmeans.jsonl
+	$(BIN)/coterie bench table benchmarks/results/kmeans.jsonl --metrics acc,nmi_geometric,confidence,ece
 
-bench-neighbours: $(READY) ## neighbours beside k-means over the papers' sets (half an hour)
-	$(BIN)/python benchmarks/neighbours.py
+bench-neighbours: $(READY) ## neighbours beside k-means over the papers' sets; what was run is kept
+	$(BIN)/coterie bench run -m kmeans,neighbours -s helpdesk,papers -n 5 --preset cpu -o benchmarks/results/neighbours.jsonl
+	$(BIN)/coterie bench table benchmarks/results/neighbours.jsonl
 
 format: $(READY) ## fix what can be fixed by itself
 	$(BIN)/ruff check --fix

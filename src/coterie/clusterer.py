@@ -174,7 +174,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _check_vectors(self, X: Any, *, reset: bool) -> Vectors:  # noqa: N803
         try:
-            return np.asarray(validate_data(self, X, reset=reset, dtype=np.float32))
+            h = validate_data(self, X, reset=reset, dtype=np.float32)
+            return np.require(h, requirements=["C", "W"])  # torch takes neither reversed nor read-only arrays
         except ValueError as error:
             hint = "encoder='precomputed' takes vectors, rows of numbers; on the command line --vectors names them"
             raise InputError(f"{error} ({hint}.)") from None

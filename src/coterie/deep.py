@@ -7,25 +7,29 @@ import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 
-from coterie.augmenters.augmenter import Augmenter, make_augmenter
+from coterie.augmenters.augmenter import Augmenter, epoch_seed, make_augmenter
 from coterie.augmenters.given import GivenAugmenter, from_rows
 from coterie.clusterer import METHODS, Clusterer, distinct_items, summary
 from coterie.contracts import Corpus, Labels, Network, Objective, Prepared, Vectors
 from coterie.data.texts import Texts
 from coterie.encoders.encoder import Encoder
-from coterie.errors import InputError
+from coterie.errors import InputError, TrainingError
+from coterie.graph.evidence import neighbourhood
+from coterie.graph.nearest import Links
 from coterie.hyper import hyper
 from coterie.training.checkpoint import Checkpoint
-from coterie.training.guard import Guard, Mode, Verdict
+from coterie.training.guard import JUDGES, Guard, Mode, Verdict
 from coterie.training.logs import Format, write_log
 from coterie.training.optimizer import Schedule
 from coterie.training.seeding import seeded
-from coterie.training.trainer import Record, Trainer, Watcher
+from coterie.training.trainer import Record, Trainer, Views, Watcher
 
 _NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty"}
 
@@ -36,16 +40,18 @@ class DeepClusterer(Clusterer):
     After ``fit`` there are also ``history_`` (a record for every epoch) and ``guard_`` (the guard's verdict).
     """
 
-    epochs: int = hyper(10, "passes over the texts", ge=0)
-    max_steps: int | None = hyper(None, "end after so many steps even if epochs are left; none: no limit", ge=0)
-    batch_size: int = hyper(400, "texts of a step", symbol="B", ge=2)
+    epochs: int = hyper(5, "passes over the texts", ge=0)
+    max_steps: int | None = hyper(300, "end after so many steps even if epochs are left; none: no limit", ge=0)
+    batch_size: int = hyper(200, "texts of a step", symbol="B", ge=2)
     trainable_layers: int | None = hyper(2, "last layers of the encoder that learn; none: all of them", ge=0)
-    encoder_lr: float = hyper(1e-5, "learning rate of the encoder", ge=0)
+    encoder_lr: float = hyper(1e-4, "learning rate of the encoder", ge=0)
     head_lr: float = hyper(1e-3, "learning rate of everything else", ge=0)
-    schedule: Schedule = hyper("constant", "of the learning rates: constant, or falling to zero in a line")
+    schedule: Schedule = hyper("linear", "of the learning rates: constant, or falling to zero in a line")
     clip_norm: float | None = hyper(None, "longest gradient; none: any", gt=0)
     augmenter: str | Augmenter = hyper("dropout", "what makes the views of a text: a name, name:value, or an augmenter")
-    init: str = hyper("kmeans", "method whose groups training starts from: kmeans, neighbours, ...")
+    fresh_views: bool = hyper(False, "make new views for every epoch instead of once")
+    init: str = hyper("neighbours", "method whose groups training starts from: kmeans, neighbours, ...")
+    n_neighbours: int = hyper(10, "views are of one of so many nearest texts; 0: of the text itself", symbol="k", ge=0)
     guard: Mode = hyper("on", "keep the best state by a score that needs no labels; off: keep the last")
     checkpoint: str | Path | None = hyper(None, "file that keeps a running training, so that it can go on")
     checkpoint_every: int = hyper(50, "steps between two checkpoints", ge=1)
@@ -68,7 +74,7 @@ class DeepClusterer(Clusterer):
         """
         if views is None and isinstance(augmenter := make_augmenter(self.augmenter), GivenAugmenter):
             views = _columns(X, augmenter)
-        return self._fit(X, column, views=views, watchers=[watch] if watch else [])
+        return self._fit(X, column, given=views, watchers=[watch] if watch else [])
 
     # -- inside ------------------------------------------------------------------------------------------
 
@@ -77,7 +83,7 @@ class DeepClusterer(Clusterer):
         encoder: Encoder,
         items: Texts | Vectors,
         *,
-        views: Sequence[Any] | None = None,
+        given: Sequence[Any] | None = None,
         watchers: Sequence[Watcher] = (),
     ) -> tuple[Objective, Vectors]:
         distinct, counts = distinct_items(items)
@@ -87,18 +93,28 @@ class DeepClusterer(Clusterer):
         with seeded(seed):
             network = self._network(encoder, dim)
             objective = self.build_objective(network)
-        prepared = self._prepare(network, objective, items, views, seed)
-        corpus = Corpus(distinct, network.look(prepared[0]), counts)
+        views = self._views(network, objective, items, given, seed)
+        corpus = Corpus(distinct, network.look(views(0)[0]), counts)
         baseline = self._group("kmeans", corpus, seed)
-        guard = Guard(self.guard, corpus.h.numpy(), baseline, self.n_clusters)
+        links = self._links(corpus, baseline, seed)
+        guard = Guard(self.guard, links, baseline, self.n_clusters)
         first = baseline if self.init == "kmeans" else self._group(self.init, corpus, seed)
         corpus = replace(corpus, labels=torch.from_numpy(first))
-        checkpoint = self._checkpoint(encoder, items, views)
+        checkpoint = self._checkpoint(encoder, items, given)
         self.history_ = self._trainer(seed).run(
-            objective, corpus, prepared, guard=guard, checkpoint=checkpoint, watchers=watchers, on_epoch=self._log
+            objective,
+            corpus,
+            views,
+            near=torch.from_numpy(links.first(self.n_neighbours).mutual()),
+            guard=guard,
+            checkpoint=checkpoint,
+            watchers=watchers,
+            on_epoch=self._log,
         )
         self.guard_ = guard.verdict
         h = network.embed(distinct)
+        if not np.isfinite(h).all():  # only possible without a guard
+            raise TrainingError("After training the vectors are no longer numbers. Lower encoder_lr or head_lr.")
         objective.finish(Corpus(distinct, torch.from_numpy(h), counts), seed)
         if checkpoint is not None:
             checkpoint.remove()
@@ -124,21 +140,34 @@ class DeepClusterer(Clusterer):
         names = {field.name for field in fields(Trainer)} - {"seed"}
         return Trainer(seed=seed, **{name: getattr(self, name) for name in names})
 
-    def _prepare(
-        self, network: Network, objective: Objective, items: Texts | Vectors, views: Sequence[Any] | None, seed: int
-    ) -> list[Prepared]:
-        """Return the originals and every view as the network reads them; a view that is the text itself is shared."""
+    def _views(
+        self, network: Network, objective: Objective, items: Texts | Vectors, given: Sequence[Any] | None, seed: int
+    ) -> Views:
+        """Return what the network reads in an epoch: the originals and every view of them."""
         distinct, _ = distinct_items(items)
         original = network.prepare(distinct)
         if not isinstance(items, Texts):
-            if views is not None:
+            if given is not None:
                 raise InputError("Views are texts; vectors (encoder='precomputed') have none.")
-            return [original] * (1 + objective.n_augmented)
-        if views is not None:
-            augmented = from_rows(views, items, objective.n_augmented)
-        else:
-            augmented = make_augmenter(self.augmenter).views(items.unique, objective.n_augmented, seed=seed)
-        return [original, *(original if view is items.unique else network.prepare(view) for view in augmented)]
+            return lambda _: [original] * (1 + objective.n_augmented)
+        texts, augmenter = items, make_augmenter(self.augmenter)
+
+        @lru_cache(maxsize=1)
+        def views(epoch: int) -> list[Prepared]:
+            if given is not None:
+                augmented = from_rows(given, texts, objective.n_augmented)
+            else:
+                augmented = augmenter.views(texts.unique, objective.n_augmented, seed=epoch_seed(seed, epoch))
+            return [original, *(original if view is texts.unique else network.prepare(view) for view in augmented)]
+
+        return views if self.fresh_views else lambda _: views(0)
+
+    def _links(self, corpus: Corpus, baseline: Labels, seed: int) -> Links:
+        """Return the nearest texts of each as far as they can be told before training, when somebody asks for them."""
+        k = max(self.n_neighbours, JUDGES if self.guard == "on" else 0)
+        if not k:
+            return Links(np.empty((len(baseline), 0), dtype=np.int64), np.empty((len(baseline), 0), dtype=np.float32))
+        return neighbourhood(corpus.h.numpy(), corpus.items, baseline, self.n_clusters, k=k, seed=seed)
 
     def _group(self, method: str, corpus: Corpus, seed: int) -> Labels:
         """Return the labels that another method gives to the untouched vectors."""
@@ -150,11 +179,11 @@ class DeepClusterer(Clusterer):
         labels: Labels = objective.assign_all(corpus.h.numpy()).argmax(axis=1)
         return labels
 
-    def _checkpoint(self, encoder: Encoder, items: Texts | Vectors, views: Sequence[Any] | None) -> Checkpoint | None:
+    def _checkpoint(self, encoder: Encoder, items: Texts | Vectors, given: Sequence[Any] | None) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         params = {name: repr(value) for name, value in self.get_params().items() if name not in _NOT_TRAINING}
-        known = [self.name, params, encoder.fingerprint(), summary(items), repr(views)]
+        known = [self.name, params, encoder.fingerprint(), summary(items), repr(given)]
         fingerprint = hashlib.sha256(json.dumps(known).encode()).hexdigest()
         return Checkpoint(Path(self.checkpoint), fingerprint)
 

@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 from transformers import (
     BertConfig,
     BertModel,
     DistilBertConfig,
     DistilBertModel,
-    PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaModel,
 )
@@ -38,20 +36,10 @@ MODELS = {
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def folder(request, tmp_path_factory):
-    """A tiny model with random weights, saved as any other transformers model."""
-    path = tmp_path_factory.mktemp(request.param)
+def folder(request, save_with_words):
+    """A tiny model with random weights."""
     torch.manual_seed(0)
-    MODELS[request.param]().save_pretrained(path)
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    ).save_pretrained(path)
-    return path
+    return save_with_words(MODELS[request.param](), WORDS)
 
 
 def by_the_book(folder, texts, pooling, max_length):
@@ -168,6 +156,13 @@ def test_a_vector_is_the_same_to_the_bit_alone_and_in_any_company(reference, pre
     together = encoder.embed(texts[:60])
     np.testing.assert_array_equal(np.concatenate([encoder.embed([text]) for text in texts[:12]]), together[:12])
     np.testing.assert_array_equal(encoder.embed(texts[:60][::-1])[::-1], together)
+
+
+def test_loading_a_model_leaves_the_random_numbers_of_the_caller_alone(folder):
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    TransformerEncoder(model=str(folder), max_length=32).embed(TEXTS)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ from typing import Any, ClassVar, dataclass_transform
 
 from coterie.augmenters.cache import Recipe, kept
 from coterie.augmenters.spec import parse
-from coterie.errors import InputError
 from coterie.hyper import check_settings, settings
 from coterie.progress import track
 from coterie.registry import Registry
 
 Texts = Sequence[str]
-_TOO_MANY = 0.9  # share of texts left as they are from which on the technique does not fit the texts
+_TOO_MANY = 0.9  # share of views that are the text itself above which the technique does not fit the texts
+_A_STEP = 1000  # texts between two signs of progress
+_ENOUGH = 10  # texts from which on that can be told
 
 
 class UnchangedWarning(UserWarning):
@@ -32,6 +33,8 @@ class Augmenter(ABC):
     name: ClassVar[str] = ""
     after_colon: ClassVar[str] = ""
     """The setting that ``"name:value"`` sets; empty when there is none."""
+    in_brackets: ClassVar[str] = ""
+    """The setting that ``"name(...)"`` sets as a whole; empty: there are ``setting=value`` between the brackets."""
     changes: ClassVar[bool] = True
     """Whether views are meant to differ from their texts."""
 
@@ -46,7 +49,7 @@ class Augmenter(ABC):
         """Return ``n_views`` views, each as long as ``texts``; ``texts`` itself stands for "the same text"."""
         views = tuple(self.view(texts, number, seed=seed) for number in range(n_views))
         same = sum(n_unchanged(texts, view) for view in views)
-        if self.changes and same and same > _TOO_MANY * len(texts) * n_views:
+        if self.changes and len(texts) >= _ENOUGH and same > _TOO_MANY * len(texts) * n_views:
             warnings.warn(
                 f"The augmenter {self.name!r} left {same:,} of {len(texts) * n_views:,} views as the texts are: it "
                 "finds hardly a word it can change. Is it made for this language?",
@@ -65,8 +68,9 @@ class Augmenter(ABC):
         with track("Augmenting", len(texts)) as advance:
             for text, view in zip(texts, self.rewrite(texts, number, seed=seed), strict=True):
                 views.append(view if view and not view.isspace() else text)
-                if not len(views) % 1000:
-                    advance(1000)
+                if not len(views) % _A_STEP:
+                    advance(_A_STEP)
+            advance(len(views) % _A_STEP)
         return views
 
     @abstractmethod
@@ -76,6 +80,17 @@ class Augmenter(ABC):
     def identity(self) -> str:
         """Return what tells this augmenter from all others: its settings, and a hash of what they only name."""
         return repr(self)
+
+    @property
+    def spec(self) -> str:
+        """What :func:`make_augmenter` makes an equal augmenter from."""
+        changed = {s.name: getattr(self, s.name) for s in settings(type(self)) if getattr(self, s.name) != s.default}
+        if not changed:
+            return self.name
+        if set(changed) == {self.after_colon} and self.after_colon != self.in_brackets:
+            return f"{self.name}:{changed[self.after_colon]}"
+        inside = changed[self.in_brackets] if self.in_brackets else ",".join(f"{k}={v}" for k, v in changed.items())
+        return f"{self.name}({inside})"
 
     def params(self) -> dict[str, Any]:
         """Return the settings by name."""
@@ -90,45 +105,10 @@ def make_augmenter(spec: str | Augmenter) -> Augmenter:
     if isinstance(spec, Augmenter):
         augmenter = spec
     else:
-        name, value, inside = parse(spec)
-        cls = AUGMENTERS[name]
-        if value and not cls.after_colon:
-            raise InputError(f"The augmenter {name!r} takes nothing after a colon, got {spec!r}.")
-        augmenter = cls(**_values(cls, spec, value, inside))
+        name, given = parse(spec, AUGMENTERS)
+        augmenter = AUGMENTERS[name](**given)
     check_settings(augmenter)
     return augmenter
-
-
-def _values(cls: type[Augmenter], spec: str, value: str, inside: list[str]) -> dict[str, Any]:
-    """Return what ``spec`` sets, in the types that the settings declare."""
-    declared = {setting.name: setting for setting in settings(cls)}
-    given = [f"{cls.after_colon}={value}"] if value else inside
-    values = {}
-    for part in given:
-        name, equals, text = part.partition("=")
-        if not equals or name.strip() not in declared:
-            raise InputError(
-                f"{spec!r}: {part!r} is not a setting. The augmenter {cls.name!r} has the settings "
-                f"{', '.join(declared) or '(none)'}; write {cls.name}(NAME=VALUE)."
-            )
-        values[name.strip()] = _read(text.strip(), declared[name.strip()], spec)
-    return values
-
-
-def _read(text: str, setting: Any, spec: str) -> Any:
-    words = {"true": True, "false": False} if bool in setting.types else {}
-    words |= {"none": None} if type(None) in setting.types else {}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        if kind in setting.types:
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    if str in setting.types or text in setting.choices:
-        return text
-    raise InputError(f"{spec!r}: `{setting.name}` must be {setting.rule}, got {text!r}.")
 
 
 def n_unchanged(texts: Texts, view: Texts) -> int:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from coterie.errors import InputError
+from coterie.hyper import Setting, settings
 
 
-def parse(spec: str) -> tuple[str, str, list[str]]:
-    """Return the name, what follows the colon, and the parts between the brackets; ``chain`` gets one part, its steps.
-
-    What follows a colon may hold anything; brackets are looked for only right after the name.
-    """
+def parse(spec: str, classes: Mapping[str, type[Any]]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the settings, in the types that the class of that name declares."""
     name, mark, rest = _cut(spec.strip())
-    if mark == "(":
-        if not rest.endswith(")"):
-            raise InputError(f"{spec!r}: the bracket after {name!r} is not closed. Write {name}(...).")
-        parts = split(rest[:-1], spec)
-        return name, "", [f"steps={','.join(parts)}"] if name == "chain" and "=" not in _cut(parts[0])[0] else parts
-    if mark == ":" and not rest:
-        raise InputError(f"{spec!r}: nothing follows the colon. Write {name!r} alone, or a value.")
-    return name, rest, []
+    cls = classes[name]
+    if not mark:
+        return name, {}
+    declared = {setting.name: setting for setting in settings(cls)}
+    if mark == ":":
+        pairs = {cls.after_colon: _after_colon(spec, name, rest, cls)}
+    else:
+        inside = _inside(spec, name, rest)
+        pairs = {cls.in_brackets: inside} if cls.in_brackets else _pairs(spec, name, inside, declared)
+    return name, {key: _read(text, declared[key], spec) for key, text in pairs.items()}
 
 
 def split(inside: str, spec: str) -> list[str]:
@@ -41,3 +44,46 @@ def _cut(text: str) -> tuple[str, str, str]:
     """Return what stands before the first ``:`` or ``(``, that mark, and what follows it."""
     place = min((text.index(mark) for mark in ":(" if mark in text), default=len(text))
     return text[:place].strip(), text[place : place + 1], text[place + 1 :].strip()
+
+
+def _after_colon(spec: str, name: str, rest: str, cls: type[Any]) -> str:
+    if not cls.after_colon:
+        raise InputError(f"The augmenter {name!r} takes nothing after a colon, got {spec!r}.")
+    if not rest:
+        raise InputError(f"{spec!r}: nothing follows the colon. Write {name!r} alone, or a value.")
+    return rest
+
+
+def _inside(spec: str, name: str, rest: str) -> str:
+    if not rest.endswith(")"):
+        raise InputError(f"{spec!r}: the bracket after {name!r} is not closed. Write {name}(...).")
+    return rest[:-1]
+
+
+def _pairs(spec: str, name: str, inside: str, declared: dict[str, Setting]) -> dict[str, str]:
+    pairs = {}
+    for part in split(inside, spec):
+        key, equals, text = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in declared:
+            raise InputError(
+                f"{spec!r}: {part!r} is not a setting. The augmenter {name!r} has the settings "
+                f"{', '.join(declared) or '(none)'}; write {name}(NAME=VALUE)."
+            )
+        pairs[key] = text
+    return pairs
+
+
+def _read(text: str, setting: Setting, spec: str) -> Any:
+    words: dict[str, bool | None] = {"true": True, "false": False} if bool in setting.types else {}
+    words |= {"none": None} if type(None) in setting.types else {}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        if kind in setting.types:
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    if str in setting.types or text in setting.choices:
+        return text
+    raise InputError(f"{spec!r}: `{setting.name}` must be {setting.rule}, got {text!r}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coterie.benchmarks.recipes import DECIDED, Preset, check_values, recipe_for, variants
@@ -59,7 +59,7 @@ class Job:
         return f"{self.dataset} {name}{changed} seed {self.seed}"
 
 
-def expand(
+def expand(  # noqa: PLR0913
     methods: Sequence[str],
     sets: Sequence[str],
     n_seeds: int,
@@ -73,21 +73,31 @@ def expand(
 
     A variant and an override concern the methods that know them; one that no method knows is refused.
     """
-    if n_seeds < 1:
-        raise InputError(f"--seeds {n_seeds}: there must be at least one.")
-    datasets = list(dict.fromkeys(name for word in sets for name in (PAPER_SETS if word == PAPERS else [word])))
-    if unknown := [name for name in datasets if name not in SOURCES]:
-        raise InputError(f"There is no data set called {unknown[0]!r}. There are: {PAPERS}, {', '.join(SOURCES)}.")
+    if n_seeds < 1 or not methods or not sets:
+        raise InputError("Nothing to run: name one method, one set and one seed at least.")
+    for method in methods:
+        METHODS[method]  # raises, and names those there are
+    datasets = expand_sets(sets)
     if variant and not any(variant in variants(method) for method in methods):
         there = [f"{method}: {', '.join(variants(method)) or 'none'}" for method in methods]
         raise InputError(f"There is no variant called {variant!r}. There are, for {'; for '.join(there)}.")
     asked = {method: _overrides(overrides or {}, method, methods) for method in methods}
     return [
-        _job(method, dataset, seed, preset, variant if variant in variants(method) else "", encoder, asked[method])
+        _settled(
+            Job(method, dataset, seed, preset, variant if variant in variants(method) else ""), encoder, asked[method]
+        )
         for seed in range(n_seeds)
         for dataset in datasets
         for method in asked
     ]
+
+
+def expand_sets(words: Sequence[str]) -> list[str]:
+    """Return the names of sets, each once, with the papers' sets for the word that stands for them."""
+    names = list(dict.fromkeys(name for word in words for name in (PAPER_SETS if word == PAPERS else [word])))
+    if unknown := [name for name in names if name not in SOURCES]:
+        raise InputError(f"There is no data set called {unknown[0]!r}. There are: {PAPERS}, {', '.join(SOURCES)}.")
+    return names
 
 
 def defaults(cls: type) -> dict[str, Any]:
@@ -95,22 +105,22 @@ def defaults(cls: type) -> dict[str, Any]:
     return {setting.name: setting.default for setting in settings(cls) if setting.name not in DECIDED}
 
 
-def _job(  # noqa: PLR0913, PLR0917
-    method: str, dataset: str, seed: int, preset: Preset, variant: str, encoder: str, overrides: dict[str, Any]
-) -> Job:
-    recipe = recipe_for(method, dataset, preset, variant)
+def _settled(job: Job, encoder: str, overrides: dict[str, Any]) -> Job:
+    """Return ``job`` with everything that its recipe and the caller say."""
+    recipe = recipe_for(job.method, job.dataset, job.preset, job.variant)
     name, chosen = recipe.encoder, dict(recipe.encoder_settings)
     if encoder:  # the length of texts, say, is the recipe's for every encoder that has one
         made = make_encoder(encoder)
         name, own = made.name, defaults(type(made))
         given = {key: value for key, value in made.params().items() if key in own and value != own[key]}
         chosen = {key: value for key, value in chosen.items() if key in own} | given
-    return Job(
-        method, dataset, seed, preset, variant, name,
+    return replace(
+        job,
+        encoder=name,
         encoder_params=defaults(ENCODERS[name]) | chosen,
-        params=defaults(METHODS[method]) | recipe.settings | overrides,
+        params=defaults(METHODS[job.method]) | dict(recipe.settings) | overrides,
         overrides=overrides,
-    )  # fmt: skip
+    )
 
 
 def _overrides(told: Mapping[str, str], method: str, methods: Sequence[str]) -> dict[str, Any]:

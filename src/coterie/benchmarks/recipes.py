@@ -10,7 +10,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.abc import Traversable
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -26,6 +25,7 @@ DECIDED = frozenset(
     | {"checkpoint", "checkpoint_every", "log_dir", "log_format"}
 )
 """What the runner decides itself, or what decides nothing."""
+_FOLDER = files("coterie.benchmarks") / "recipes"
 _BASE = {"paper": "default", "cpu": "cpu"}
 _TABLES, _LISTS = ("settings", "sets", "encoder", "published"), ("protocol", "unsaid", "departures")
 
@@ -56,9 +56,9 @@ class Recipe:
 def recipe_for(method: str, dataset: str, preset: Preset, variant: str = "") -> Recipe:
     """Return the settings and the encoder of a method on a set, all files that speak of it laid over each other."""
     names = [_BASE[preset], *([dataset] if preset == "paper" else []), *([variant] if variant else [])]
-    layers = [_read(path) for name in names if (path := _file(method, name)).is_file()]
-    if not _file(method, names[0]).is_file():
+    if names[0] not in recipe_names(method):
         raise InputError(f"The method {method!r} has no recipe {method}/{names[0]}.toml for the preset {preset!r}.")
+    layers = [layer for name in names if (layer := read_recipe(method, name))]
     merged: dict[str, Any] = {}
     for layer in layers:
         merged |= {**layer.settings, **layer.sets.get(dataset, {})}
@@ -70,8 +70,14 @@ def recipe_for(method: str, dataset: str, preset: Preset, variant: str = "") -> 
 
 def read_recipe(method: str, name: str) -> Recipe | None:
     """Return what ``recipes/<method>/<name>.toml`` says; None when there is no such file."""
-    path = _file(method, name)
-    return _read(path) if path.is_file() else None
+    path = _FOLDER / method / f"{name}.toml"
+    if not path.is_file():
+        return None
+    where = f"The recipe {method}/{name}.toml"
+    try:
+        return parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")), method, where)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where} is not TOML: {error}.") from None
 
 
 def published(method: str, dataset: str) -> Published | None:
@@ -82,7 +88,7 @@ def published(method: str, dataset: str) -> Published | None:
 
 def recipe_names(method: str) -> list[str]:
     """Return the files of a method, without their suffix."""
-    folder = _file(method, "").parent if method == "" else files("coterie.benchmarks") / "recipes" / method
+    folder = _FOLDER / method
     return sorted(path.name.removesuffix(".toml") for path in folder.iterdir()) if folder.is_dir() else []
 
 
@@ -93,23 +99,7 @@ def variants(method: str) -> list[str]:
 
 def methods() -> list[str]:
     """Return the methods that have recipes."""
-    folder = files("coterie.benchmarks") / "recipes"
-    return sorted(path.name for path in folder.iterdir() if path.is_dir())
-
-
-# -- inside ------------------------------------------------------------------------------------------------
-
-
-def _file(method: str, name: str) -> Traversable:
-    return files("coterie.benchmarks") / "recipes" / method / f"{name}.toml"
-
-
-def _read(path: Any) -> Recipe:
-    method, where = path.parent.name, f"The recipe {path.parent.name}/{path.name}"
-    try:
-        return parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")), method, where)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where} is not TOML: {error}.") from None
+    return sorted(path.name for path in _FOLDER.iterdir() if path.is_dir())
 
 
 def parse_recipe(told: dict[str, Any], method: str, where: str) -> Recipe:

@@ -1,4 +1,4 @@
-"""`coterie methods`, `coterie encoders`, `coterie datasets`: what there is."""
+"""`coterie methods`, `coterie encoders`, `coterie augmenters`, `coterie datasets`: what there is."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def encoders(name: Name = None, as_json: options.Json = False) -> None:
     from coterie.encoders.encoder import ENCODERS
 
     _show(ENCODERS, name, as_json)
+
+
+def augmenters(name: Name = None, as_json: options.Json = False) -> None:
+    """List the augmenters, or the settings of one."""
+    from coterie.augmenters.augmenter import AUGMENTERS
+
+    _show(AUGMENTERS, name, as_json)
 
 
 def datasets(

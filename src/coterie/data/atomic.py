@@ -38,6 +38,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         yield temporary
         for path in temporary.rglob("*"):
             _flush(path)
+            path.chmod((0o777 if path.is_dir() else 0o666) & ~_umask())  # whatever the library that wrote it thinks
         temporary.chmod(0o777 & ~_umask())
         if target.exists():  # a folder cannot be renamed over a full one: move the old one aside first
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))

@@ -161,7 +161,8 @@ class PlainTransformer(nn.Module):
 
 def _side_by_side(*layers: nn.Linear) -> nn.Linear:
     """Return one linear layer whose output is the outputs of ``layers`` in a row."""
-    joined = nn.Linear(layers[0].in_features, sum(layer.out_features for layer in layers))
+    width = sum(layer.out_features for layer in layers)
+    joined = nn.Linear(layers[0].in_features, width, device="meta").to_empty(device="cpu")  # draws no random numbers
     joined.weight.data = torch.cat([layer.weight.detach() for layer in layers])
     joined.bias.data = torch.cat([layer.bias.detach() for layer in layers])
     return joined

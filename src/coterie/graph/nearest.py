@@ -25,6 +25,12 @@ class Links(NamedTuple):
         """Return the ``k`` nearest only."""
         return Links(self.rows[:, :k], self.cosine[:, :k])
 
+    def mutual(self) -> NDArray[np.int64]:
+        """Return the nearest (N, k), with the row itself in place of those that do not have it among their nearest."""
+        own = np.arange(len(self.rows))[:, None]
+        returned = (self.rows[self.rows] == own[:, :, None]).any(axis=2)  # (N, k)
+        return np.where(returned, self.rows, own)
+
     def weights(self, power: float) -> csr_matrix:
         """Return the graph (N, N) with weight cosine ** power; what points away counts nothing."""
         n, k = self.rows.shape

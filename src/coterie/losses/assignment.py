@@ -11,7 +11,7 @@ def student_t(h: Tensor, mu: Tensor, *, alpha: float = 1.0) -> Tensor:
 
     The logarithm, because q itself underflows in float32 where a center is far away.
     """
-    h, mu = h.float(), mu.float()
+    h, mu = (x.to(torch.promote_types(h.dtype, torch.float32)) for x in (h, mu))  # never in half precision
     square = h.square().sum(dim=1, keepdim=True) - 2 * h @ mu.T + mu.square().sum(dim=1)  # (B, K), no (B, K, D)
     return (-(alpha + 1) / 2 * torch.log1p(square.clamp_min(0) / alpha)).log_softmax(dim=1)
 

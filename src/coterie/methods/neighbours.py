@@ -21,17 +21,16 @@ from torch import Tensor
 
 from coterie.clusterer import Clusterer
 from coterie.contracts import Corpus, Labels, Network, Objective, Vectors
-from coterie.graph.information import known_by
+from coterie.graph.evidence import WORD_AGREEMENT, WORD_WEIGHT, words_agree, words_of
 from coterie.graph.linkage import average_linkage, cut
 from coterie.graph.nearest import Links, nearest
 from coterie.graph.smoothing import compress, smooth, unit_rows
-from coterie.graph.words import fuse, word_vectors
+from coterie.graph.words import fuse
 from coterie.heads.centers import kmeans_centers, squared_distances
 from coterie.heads.memory import Memory
 from coterie.hyper import hyper
 
 _SAMPLE = 4000  # texts whose silhouette is measured
-_WORD_LINKS = 10  # nearest by words that tell whether words can be trusted
 
 
 class Neighbours(Clusterer, name="neighbours"):
@@ -39,8 +38,12 @@ class Neighbours(Clusterer, name="neighbours"):
 
     n_neighbours: int = hyper(15, "nearest texts that a text is averaged over", symbol="k", ge=1)
     rounds: int = hyper(3, "how often", ge=0)
-    word_weight: float = hyper(0.3, "share of the words' evidence, where it helps; 0 leaves words out", ge=0, lt=1)
-    word_agreement: float = hyper(0.45, "what words must know of the vectors' groups, of what vectors know", ge=0)
+    word_weight: float = hyper(
+        WORD_WEIGHT, "share of the words' evidence, where it helps; 0 leaves words out", ge=0, lt=1
+    )
+    word_agreement: float = hyper(
+        WORD_AGREEMENT, "what words must know of the vectors' groups, of what vectors know", ge=0
+    )
     least_size: float = hyper(0.05, "least size of a linked cluster, as a share of the mean size", ge=0, lt=1)
     linkage_margin: float = hyper(0.012, "by how much silhouette linkage must beat k-means to be kept", ge=0)
     n_init: int = hyper(10, "random starts of k-means, of which the best is kept", ge=1)
@@ -74,11 +77,12 @@ class NeighboursObjective(Objective):
 
     def _group(self, e: Vectors, corpus: Corpus, seed: int | None) -> Labels:
         counts, evidence = corpus.counts.double(), e
-        links = nearest(e, max(self.hp.n_neighbours, _WORD_LINKS))
+        links = nearest(e, max(self.hp.n_neighbours, 10))
         x = self._smoothed(e, links)
         best = self._kmeans(x, counts, seed)
-        words = self._words(corpus, seed)
-        if words is not None and self._agree(words, links, best):
+        words = words_of(corpus.items, self.hp.n_clusters, seed=seed) if self.hp.word_weight else None
+        least = self.hp.word_agreement
+        if words is not None and words_agree(words, links, best, self.hp.n_clusters, least=least):
             evidence = fuse(e, words, self.hp.word_weight)
             fused = self._smoothed(evidence, nearest(evidence, self.hp.n_neighbours))
             labels = self._kmeans(fused, counts, seed)
@@ -89,16 +93,6 @@ class NeighboursObjective(Objective):
             return best
         gain = _silhouette(evidence, linked) - _silhouette(evidence, best)
         return linked if gain > self.hp.linkage_margin else best
-
-    def _words(self, corpus: Corpus, seed: int | None) -> Vectors | None:
-        if self.hp.word_weight == 0 or not isinstance(corpus.items, list):
-            return None
-        return word_vectors(corpus.items, width=int(np.clip(2 * self.hp.n_clusters, 100, 300)), seed=seed)
-
-    def _agree(self, words: Vectors, links: Links, labels: Labels) -> bool:
-        """Whether the nearest by words know enough of the groups that the vectors make."""
-        by_words = known_by(nearest(words, _WORD_LINKS), labels, self.hp.n_clusters)
-        return by_words >= self.hp.word_agreement * known_by(links.first(_WORD_LINKS), labels, self.hp.n_clusters)
 
     def _smoothed(self, x: Vectors, links: Links) -> Vectors:
         """Return ``x`` averaged over its nearest, but over no more than a cluster of mean size has."""

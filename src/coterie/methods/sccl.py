@@ -125,5 +125,5 @@ class SCCLObjective(Objective):
 
     def assign(self, h: Tensor) -> Tensor:
         """Return q (B, K)."""
-        q: Tensor = self.nearest(h) if self.hp.assign_by == "kmeans" else self.log_q(h).double().softmax(dim=1)
+        q: Tensor = self.nearest(h) if self.hp.assign_by == "kmeans" else self.log_q(h.double()).softmax(dim=1)
         return q

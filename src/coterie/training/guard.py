@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from torch import Tensor
 
-from coterie.contracts import Labels, Objective, Vectors
+from coterie.contracts import Labels, Objective
 from coterie.errors import TrainingError
 from coterie.graph.information import known_by
-from coterie.graph.nearest import nearest
-from coterie.graph.smoothing import unit_rows
+from coterie.graph.nearest import Links
 
 if TYPE_CHECKING:
     from coterie.training.trainer import Evaluation
 
 Mode = Literal["on", "off"]
-_NEIGHBOURS = 10  # whose labels a text's label is compared with
+JUDGES = 10  # nearest texts whose labels a text's label is compared with
 _LEAST_ENTROPY = 0.5  # of the cluster sizes, as a share of the baseline's
 
 
@@ -48,24 +47,25 @@ class Verdict:
 
 
 class Guard:
-    """Judges labels by how much a text's nearest texts, as the untouched encoder sees them, know of its label."""
+    """Judges labels by how much a text's nearest texts, as they were before training, know of its label."""
 
-    def __init__(self, mode: Mode, h: Vectors, baseline: Labels, n_clusters: int) -> None:
+    def __init__(self, mode: Mode, links: Links, baseline: Labels, n_clusters: int) -> None:
         self.active, self.n_clusters = mode == "on", n_clusters
         self.best: dict[str, Tensor] = {}
-        self._links = nearest(unit_rows(h), _NEIGHBOURS) if self.active else None
+        self._links = links.first(JUDGES)
         self._entropy = _entropy(baseline, n_clusters)
         score = self.score(baseline)
         self.verdict = Verdict(score, score, kept=0, epochs=0)
 
     def score(self, labels: Labels) -> float:
         """Return the share of a label's information that its neighbours' labels hold, 0 to 1."""
-        return 0.0 if self._links is None else known_by(self._links, labels, self.n_clusters)
+        return known_by(self._links, labels, self.n_clusters)
 
     def begin(self, evaluation: Evaluation, objective: Objective) -> None:
         """Take the state before training as the first to beat."""
         if self.active:
-            self.verdict = replace(self.verdict, score=self.score(evaluation.labels))
+            evaluation.record["guard"] = self.score(evaluation.labels)
+            self.verdict = replace(self.verdict, score=evaluation.record["guard"])
             self.best = _copy(objective)
 
     def see(self, evaluation: Evaluation, objective: Objective) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Vectors
-from coterie.errors import TrainingError, TrainingStopped
+from coterie.errors import InputError, TrainingError, TrainingStopped
 from coterie.progress import Advance, track
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard
@@ -32,6 +32,8 @@ class Evaluation:
 
 
 Watcher = Callable[[Evaluation], None]
+Views = Callable[[int], Sequence[Prepared]]
+"""Given the number of an epoch, what its steps read: the originals, then every view of them."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class Trainer:
     checkpoint_every: int
     seed: int
 
-    def run(self, objective: Objective, corpus: Corpus, views: Sequence[Prepared], **parts: Any) -> list[Record]:
-        """Train ``objective`` in place and return a record for every epoch; ``views[0]`` is the original."""
+    def run(self, objective: Objective, corpus: Corpus, views: Views, **parts: Any) -> list[Record]:
+        """Train ``objective`` in place and return a record for every epoch."""
         with seeded(self.seed):
             objective.start(corpus, self.seed)
             return Run(self, objective, corpus, views, **parts).go()
@@ -62,8 +64,9 @@ class Run:
     how: Trainer
     objective: Objective
     corpus: Corpus
-    views: Sequence[Prepared]
+    views: Views
     guard: Guard
+    near: torch.Tensor | None = None  # (N, k) nearest texts, of which views are taken; none: of the text itself
     checkpoint: Checkpoint | None = None
     watchers: Sequence[Watcher] = ()
     on_epoch: Callable[[list[Record]], None] | None = None
@@ -75,7 +78,8 @@ class Run:
     def __post_init__(self) -> None:
         stages = self.objective.stages(self.how.epochs)
         self.plan: list[tuple[Stage, int]] = [(stage, epoch) for stage in stages for epoch in range(stage.epochs)]
-        self.per_epoch = n_batches(len(self.views[0]), self.how.batch_size)
+        self.original = self.views(0)[0]
+        self.per_epoch = n_batches(len(self.original), self.how.batch_size)
         planned = len(self.plan) * self.per_epoch
         self.total = planned if self.how.max_steps is None else min(planned, self.how.max_steps)
         self.optimizer = Optimizer(
@@ -104,10 +108,11 @@ class Run:
         """Train from where the epoch is to its end."""
         number, done = divmod(self.step, self.per_epoch)
         stage, epoch = self.plan[number]
+        self.augmented = self.views(number)[1:]
         if done == 0:
             self._announce(stage, epoch)
         self.objective.train()
-        for rows in batches(len(self.views[0]), self.how.batch_size, seed=self.how.seed, epoch=number)[done:]:
+        for rows in batches(len(self.original), self.how.batch_size, seed=self.how.seed, epoch=number)[done:]:
             self._step(stage, rows, advance)
             if self.step == self.total:
                 break
@@ -143,9 +148,14 @@ class Run:
                 hook(corpus)
 
     def _batch(self, rows: torch.Tensor) -> Batch:
-        original, *augmented = self.views
-        shared = original[rows]
-        return Batch(rows, shared, tuple(shared if view is original else view[rows] for view in augmented))
+        original = self.original[rows]
+        return Batch(rows, original, tuple(self._view(view, rows, original) for view in self.augmented))
+
+    def _view(self, view: Prepared, rows: torch.Tensor, original: Prepared) -> Prepared:
+        if self.near is not None and self.near.shape[1]:
+            which = torch.randint(self.near.shape[1], (len(rows),))
+            return view[self.near[rows, which]]  # type: ignore[no-any-return]
+        return original if view is self.original else view[rows]
 
     def _close(self, stage: Stage, epoch: int) -> None:
         """Put the epoch on record, and let the guard see what became of the texts."""
@@ -154,23 +164,31 @@ class Run:
         self.sums.clear()
         record: Record = {"stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": seconds, **means}
         if self.guard.active or self.watchers:
-            evaluation = self._evaluate(record)
+            try:
+                evaluation = self._evaluate(record)
+            except InputError as error:  # the texts were fine when training began
+                raise TrainingError("the texts have become too much alike to tell the clusters apart") from error
             self.guard.see(evaluation, self.objective)
         self.history.append(record)
         if self.on_epoch is not None:
             self.on_epoch(self.history)
 
     def _evaluate(self, record: Record) -> Evaluation:
+        self.objective.eval()
         corpus = self._corpus()
         self.objective.finish(corpus, self.how.seed)
         h = corpus.h.numpy()
         evaluation = Evaluation(record, h, self.objective.assign_all(h).argmax(axis=1))
-        for watch in self.watchers:
-            watch(evaluation)
+        with torch.random.fork_rng():  # what a watcher draws does not reach the training
+            for watch in self.watchers:
+                watch(evaluation)
         return evaluation
 
     def _corpus(self) -> Corpus:
-        return replace(self.corpus, h=self.objective.encoder.look(self.views[0]))
+        h = self.objective.encoder.look(self.original)
+        if not torch.isfinite(h).all():
+            raise TrainingError("the vectors are no longer numbers")
+        return replace(self.corpus, h=h)
 
     def _farewell(self) -> str:
         stopped = f"Stopped at step {self.step} of {self.total}."
