@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-augment bench-views format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -54,6 +54,12 @@ bench-kmeans: $(READY) ## k-means on the bundled encoder over the papers' sets
 bench-neighbours: $(READY) ## neighbours beside k-means over the papers' sets; what was run is kept
 	$(BIN)/coterie bench run -m kmeans,neighbours -s helpdesk,papers -n 5 --preset cpu -o benchmarks/results/neighbours.jsonl
 	$(BIN)/coterie bench table benchmarks/results/neighbours.jsonl
+
+bench-augment: $(READY) ## texts per second of the augmenters against the time of the encoder
+	$(BIN)/python benchmarks/augment.py
+
+bench-views: $(READY) ## do views keep their cluster, and how near are they to their texts (ten minutes; a figure)
+	$(BIN)/python benchmarks/augment_views.py
 
 format: $(READY) ## fix what can be fixed by itself
 	$(BIN)/ruff check --fix

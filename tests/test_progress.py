@@ -49,6 +49,8 @@ def test_work_inside_work_is_heard_too(ear):
 
 def test_nobody_hears_anything_by_default(capfd):
     work()
+    with track("Training", 1) as advance:
+        advance(1, note="loss 0.5")
     assert capfd.readouterr() == ("", "")
 
 
@@ -112,6 +114,16 @@ def test_bars_show_label_and_total_on_stderr(capsys):
     assert shown.out == ""
     assert "Reading" in shown.err
     assert "/5" in shown.err
+
+
+@pytest.mark.usefixtures("plain_terminal")
+def test_bars_show_the_note_beside_the_label(monkeypatch):
+    told = []  # what is drawn depends on the clock
+    monkeypatch.setattr("rich.progress.Progress.update", lambda _self, _task, **changes: told.append(changes))
+    with bars(force=True), track("Training", 2) as advance:
+        advance(1)
+        advance(1, note="loss 0.5")
+    assert told == [{"advance": 1, "description": "Training"}, {"advance": 1, "description": "Training loss 0.5"}]
 
 
 @pytest.mark.usefixtures("plain_terminal")

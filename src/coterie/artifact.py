@@ -85,9 +85,7 @@ def load(folder: str | Path) -> Clusterer:
     model = cls(**config["params"] | {"encoder": type(encoder)(**encoder.params())})
     tensors = _read_tensors(folder / "weights.safetensors")
     model.labels_, model.confidence_ = tensors.pop("labels_"), tensors.pop("confidence_")
-    with (
-        torch.random.fork_rng()
-    ):  # fresh weights are drawn, then filled; the caller's random numbers stay
+    with torch.random.fork_rng():  # fresh weights are drawn, then filled; the caller's random numbers stay
         objective = model.build_objective(model._network(encoder, config["encoder"]["dim"]))
     _fill(objective, tensors, folder / "weights.safetensors")
     model.encoder_, model.objective_ = encoder, objective.eval()

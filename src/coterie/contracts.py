@@ -63,6 +63,11 @@ class Network(nn.Module):
         super().__init__()
         self.dim = dim
 
+    @property
+    def where(self) -> torch.device:
+        """The device that it computes on."""
+        return next((weight.device for weight in self.parameters()), torch.device("cpu"))
+
     def prepare(self, items: Items) -> Prepared:
         """Do once what training does not change: tokenise, run the frozen layers."""
         return torch.from_numpy(np.asarray(items, dtype=np.float32))

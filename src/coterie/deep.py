@@ -41,7 +41,7 @@ class DeepClusterer(Clusterer):
     """
 
     epochs: int = hyper(5, "passes over the texts", ge=0)
-    max_steps: int | None = hyper(300, "end after so many steps even if epochs are left; none: no limit", ge=0)
+    max_steps: int | None = hyper(150, "end after so many steps even if epochs are left; none: no limit", ge=0)
     batch_size: int = hyper(200, "texts of a step", symbol="B", ge=2)
     trainable_layers: int | None = hyper(2, "last layers of the encoder that learn; none: all of them", ge=0)
     encoder_lr: float = hyper(1e-4, "learning rate of the encoder", ge=0)
@@ -92,7 +92,7 @@ class DeepClusterer(Clusterer):
         dim = encoder.fit(items.unique).embed(items.unique[:1]).shape[1] if isinstance(items, Texts) else items.shape[1]
         with seeded(seed):
             network = self._network(encoder, dim)
-            objective = self.build_objective(network)
+            objective = self.build_objective(network).to(network.where)
         views = self._views(network, objective, items, given, seed)
         corpus = Corpus(distinct, network.look(views(0)[0]), counts)
         baseline = self._group("kmeans", corpus, seed)

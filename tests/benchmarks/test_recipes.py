@@ -52,7 +52,7 @@ def test_a_variant_lies_over_the_paper_and_may_single_out_a_set():
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"setings": {}}, "R has 'setings', which means nothing here"),
+        ({"setup": {}}, "R has 'setup', which means nothing here"),
         ({"settings": {"speed": 3}}, r"R: \[settings\] speed: there are the settings epochs"),
         ({"settings": {"epochs": "many"}}, r"R: \[settings\] epochs=many: must be a whole number"),
         ({"settings": {"epochs": -1}}, r"R: \[settings\] epochs=-1: must be a whole number and >= 0"),

@@ -29,8 +29,8 @@ def test_ours_the_published_score_and_k_means_stand_side_by_side():
 
 
 def test_settings_seeds_sources_and_versions_are_below():
-    notes = make_table([line("sccl", "tweet", 0, 0.8), line("sccl", "tweet", 1, 0.9)])
-    assert "- sccl: preset cpu, bundled(max_length=32, precision=float32); epochs=" in notes
+    notes = make_table([line("sccl", "tweet", seed, 0.8, overrides={"head_lr": "0.5"}) for seed in (0, 1)])
+    assert "- sccl, head_lr=0.5: preset cpu, bundled(max_length=32, precision=float32); head_lr=0.5" in notes
     assert "2 seeds. Published: SCCL, Table 1. Not compared: run kmeans with this encoder as well." in notes
     assert notes.endswith("Versions: coterie 0.1.0")
 
@@ -51,7 +51,7 @@ def test_other_settings_and_encoders_are_columns_of_their_own():
 
 def test_when_a_recipe_has_changed_only_the_newest_settings_count():
     old = [line("sccl", "tweet", seed, 0.1) for seed in (0, 1)]
-    old = [result | {"params": result["params"] | {"epochs": 99}} for result in old]
+    old = [result | {"params": result["params"] | {"head_lr": 0.5}} for result in old]
     table = make_table([*old, line("sccl", "tweet", 0, 0.8)], ["acc"])
     assert cells(table)[1][3] == "80.0"
     assert "2 older results, replaced or with other settings, are left out." in table

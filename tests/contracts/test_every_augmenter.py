@@ -24,8 +24,10 @@ TEXTS = [
     "Reset the broken printer", "money back for the old invoice, please", "the screen is broken again", "password",
 ]  # fmt: skip
 ODD = [
-    "日本語のテキスト", "我喜欢编程。 你呢?", "ภาษาไทยไม่มีช่องว่าง", "🙂🙂🙂", "👩‍👩‍👧‍👦 family 👍🏽", "a", "?!", "x" * 5000, "word " * 500,
-    "naïve café", "ПРИВЕТ мир", "مرحبا بالعالم", "\U0010ffff", "[MASK] <mask> ##s", "e\u0301te\u0301", " two  spaces ", "ß",
+    "日本語のテキスト", "我喜欢编程。 你呢?", "ภาษาไทยไม่มีช่องว่าง", "🙂🙂🙂", "👩‍👩‍👧‍👦 family 👍🏽", "a", "?!",
+    "x" * 5000, "word " * 500,
+    "naïve café", "ПРИВЕТ мир", "مرحبا بالعالم", "\U0010ffff", "[MASK] <mask> ##s", "e\u0301te\u0301", " two  spaces ",
+    "ß",
 ]  # fmt: skip
 
 
@@ -171,7 +173,7 @@ def test_the_number_of_workers_does_not_matter():
 
 @pytest.mark.parametrize("name", ["eda", "wordnet", "chars", "delete", "contextual"])
 def test_a_strength_that_is_no_share_is_refused(name):
-    with pytest.raises(InputError, match="`strength` must be a number and > 0 and <= 1, got 1.5"):
+    with pytest.raises(InputError, match=r"`strength` must be a number and > 0 and <= 1, got 1\.5"):
         make_augmenter(f"{name}:1.5")
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
@@ -115,6 +116,25 @@ def test_true_labels_cannot_leak(cls, fitted, topics):
     texts, topic = topics
     with_labels = cls(n_clusters=3, encoder="tfidf").fit(texts, topic)
     np.testing.assert_array_equal(with_labels.labels_, fitted(cls).labels_)
+
+
+@each_method
+def test_vectors_may_be_reversed_or_read_only(cls):
+    h = (np.random.default_rng(0).normal(size=(40, 4)) + 4 * np.eye(4)[np.arange(40) % 2]).astype(np.float32)
+    locked = h[::-1].copy()
+    locked.setflags(write=False)
+    model = cls(n_clusters=2, encoder="precomputed").fit(h[::-1])
+    np.testing.assert_array_equal(cls(n_clusters=2, encoder="precomputed").fit(locked).labels_, model.labels_)
+    np.testing.assert_array_equal(model.predict(h)[::-1], model.labels_)
+
+
+@each_method
+def test_the_random_numbers_of_the_caller_stay_as_they_are(cls, topics, tmp_path):
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    cls(n_clusters=3, encoder="tfidf").fit(topics[0]).save(tmp_path / "model")
+    coterie.load(tmp_path / "model")
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 @each_method

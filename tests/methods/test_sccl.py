@@ -202,10 +202,15 @@ def test_a_plan_minimises_its_terms(topics, plan, terms):
     assert torch.equal(model.objective_.g[0].weight, start.g[0].weight) == (plan == "cluster")
 
 
-def test_the_loss_goes_down(topics):
-    for plan in ("joint", "instance", "cluster"):
-        history = small(plan=plan, epochs=12, head_lr=3e-3).fit(topics[0]).history_
-        assert history[-1]["loss"] < history[0]["loss"], plan
+@pytest.mark.parametrize("plan", ["joint", "instance"])
+def test_the_loss_goes_down(topics, plan):
+    history = small(plan=plan, epochs=12, head_lr=3e-3).fit(topics[0]).history_
+    assert history[-1]["loss"] < history[0]["loss"]
+
+
+def test_the_cluster_loss_makes_q_surer(topics):
+    before, after = (small(plan="cluster", assign_by="q", epochs=n, head_lr=0.01).fit(topics[0]) for n in (0, 12))
+    assert after.confidence_.mean() > before.confidence_.mean() + 0.01
 
 
 def test_between_the_stages_of_the_sequential_plan_centers_are_placed_anew():
@@ -241,7 +246,7 @@ def test_means_weigh_each_text_by_its_count():
 
 
 def test_a_method_that_trains_itself_is_no_start(topics):
-    with pytest.raises(InputError, match="`init` is 'sccl', which trains an encoder itself. Start from kmeans"):
+    with pytest.raises(InputError, match=r"`init` is 'sccl', which trains an encoder itself\. Start from kmeans"):
         small(init="sccl").fit(topics[0])
 
 
@@ -411,7 +416,7 @@ def test_vectors_have_no_views(with_views):
 
 @pytest.fixture(scope="module")
 def real(helpdesk):
-    texts = helpdesk.texts[:150]
+    texts = helpdesk.texts[:100]
     return texts, SCCL(n_clusters=6, epochs=2, batch_size=50, encoder_lr=1e-4, n_neighbours=0).fit(texts)
 
 
@@ -420,7 +425,7 @@ def test_it_learns_on_the_demo_set(real):
     first, last = model.history_
     assert last["loss"] < first["loss"]
     assert last["instance"] < first["instance"]
-    assert (first["step"], last["step"]) == (3, 6)
+    assert (first["step"], last["step"]) == (2, 4)
     assert model.guard_.epochs == 2
     assert len(set(model.labels_)) == 6
 

@@ -58,8 +58,8 @@ def misspelt(word: str, typo: Typo, rng: Random) -> str:
     if typo == "delete":
         return word[:i] + word[i + 1 :]
     letter = _letter(word, rng, other_than=word[i].lower() if typo == "substitute" else "")
-    letter = letter.upper() if word[i].isupper() else letter
-    return word[:i] + letter + word[i + (typo == "substitute") :]
+    gone = typo == "substitute" and letter != word[i].lower()  # where no other letter is known, it is inserted
+    return word[:i] + (letter.upper() if word[i].isupper() else letter) + word[i + gone :]
 
 
 def _letter(word: str, rng: Random, *, other_than: str) -> str:

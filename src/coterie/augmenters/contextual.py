@@ -45,7 +45,7 @@ class ContextualAugmenter(Augmenter, name="contextual"):
     top_k: int = hyper(100, "most probable words from which one is drawn", ge=1)
     most: int = hyper(10, "words that are replaced at most", symbol="aug_max", ge=1)
     stop_words: Literal["replace", "keep"] = hyper("replace", "whether words like the and how are replaced too")
-    epochs: int = hyper(4, "passes over your texts when the model is own", ge=1)
+    epochs: int = hyper(4, "passes over your texts when the model is own; few texts are passed over more often", ge=1)
     device: str = hyper("auto", "auto, cpu, cuda, mps, ...")
 
     def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterator[str]:

@@ -37,10 +37,11 @@ def call(function: Callable[..., Any], *arguments: Any, show: bool = False) -> A
     except EOFError:
         process.join()
         raise CrashError(f"Its process ended by itself (exit code {process.exitcode}).") from None
-    except BaseException:  # Ctrl-C here: the process is told as well
-        process.terminate()
-        process.join(10)
-        process.kill()
+    except BaseException:  # Ctrl-C here: the process, if it has begun, is told as well
+        if process.pid:
+            process.terminate()
+            process.join(10)
+            process.kill()
         raise
     if kind == "refused":
         raise InputError(answer)

@@ -13,6 +13,7 @@ from coterie.cli.errors import guarded
 from coterie.cli.tables import say
 
 if TYPE_CHECKING:
+    from coterie.benchmarks.jobs import Result
     from coterie.benchmarks.run import Outcome
 
 app = typer.Typer(help="Measure methods on the papers' sets, beside the published scores.", no_args_is_help=True)
@@ -62,13 +63,13 @@ def run(
     )  # fmt: skip
     left = missing(jobs, target)
     say(f"{len(jobs)} jobs, {len(jobs) - len(left)} of them in {target} already", quiet=quiet)
-    failed = done = 0
+    failed = 0
     try:
         for number, outcome in enumerate(run_jobs(left, target, default_folder(), show=not quiet), start=1):
             say(f"{number:>{len(str(len(left)))}}/{len(left)}  {_told(outcome)}", quiet=quiet and not outcome.failure)
-            failed, done = failed + bool(outcome.failure), number
+            failed += bool(outcome.failure)
     except KeyboardInterrupt:
-        more = len(left) - done + failed
+        more = len(missing(jobs, target))
         raise KeyboardInterrupt(f"Stopped. The same command does the {more} jobs that {target} lacks.") from None
     if failed:
         say(f"{failed} jobs failed and are tried again by the same command.")
@@ -76,23 +77,41 @@ def run(
     say(f"Written to {target}. The table: coterie bench table {target}", quiet=quiet)
 
 
+Files = Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Results; without it those of --preset.")]
+ItsPreset = Annotated[Preset, typer.Option("--preset", "-p", help="Whose results, when no FILE is given.")]
+Methods = Annotated[str, typer.Option("--methods", "-m", help="Only these, between commas.")]
+Sets = Annotated[str, typer.Option("--sets", "-s", help="Only these, between commas.")]
+
+
 def table(
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Results; without it those of --preset.")
-    ] = None,
-    preset: Annotated[
-        Preset, typer.Option("--preset", "-p", help="Whose results, when no FILE is given.")
-    ] = Preset.paper,
+    files: Files = None,
+    preset: ItsPreset = Preset.paper,
     metrics: Annotated[
         str, typer.Option("--metrics", help="Between commas: acc, nmi, nmi_geometric, ari, ami, purity, ece, ...")
     ] = "acc,nmi",
-    methods: Annotated[str, typer.Option("--methods", "-m", help="Only these, between commas.")] = "",
-    sets: Annotated[str, typer.Option("--sets", "-s", help="Only these, between commas.")] = "",
+    methods: Methods = "",
+    sets: Sets = "",
 ) -> None:
     """Show results as a Markdown table: ours, the published score, and k-means on the same encoder."""
+    from coterie.benchmarks.table import make_table
+
+    typer.echo(make_table(_results(files, preset, methods, sets), _listed(metrics)))
+
+
+def guard(files: Files = None, preset: ItsPreset = Preset.paper, methods: Methods = "", sets: Sets = "") -> None:
+    """Show how well the guard chose: the NMI of the epoch that it kept, beside those it could have kept."""
+    from coterie.benchmarks.verdicts import make_verdicts
+
+    typer.echo(make_verdicts(_results(files, preset, methods, sets)))
+
+
+for command in (run, table, guard):
+    app.command()(guarded(command))
+
+
+def _results(files: list[Path] | None, preset: Preset, methods: str, sets: str) -> list[Result]:
     from coterie.benchmarks.jobs import expand_sets
     from coterie.benchmarks.results import read_results
-    from coterie.benchmarks.table import make_table
     from coterie.errors import InputError
 
     paths = files or [_default(preset)]
@@ -107,11 +126,7 @@ def table(
     ]
     if not results:
         raise InputError(f"There are no such results in {', '.join(map(str, paths))}.")
-    typer.echo(make_table(results, _listed(metrics)))
-
-
-for command in (run, table):
-    app.command()(guarded(command))
+    return results
 
 
 def _default(preset: Preset) -> Path:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from coterie.data.atomic import atomic_file
 from coterie.errors import ArtifactError
+from coterie.training.seeding import random_states, set_random_states
 
 if TYPE_CHECKING:
     from coterie.training.trainer import Run
@@ -32,7 +33,7 @@ class Checkpoint:
         tensors |= {f"best.{name}": value for name, value in run.guard.best.items()}
         for number, slots in run.optimizer.adam.state_dict()["state"].items():
             tensors |= {f"adam.{number}.{slot}": value for slot, value in slots.items()}
-        tensors["random"] = torch.get_rng_state()
+        tensors |= {f"random.{device}": state for device, state in random_states().items()}
         notes = {
             "fingerprint": self.fingerprint, "step": run.step, "history": run.history,
             "sums": dict(run.sums), "guard": run.guard.notes(),
@@ -53,7 +54,7 @@ class Checkpoint:
         run.objective.load_state_dict(_under("learnt.", tensors), strict=False)
         run.guard.resume(notes["guard"], _under("best.", tensors))
         _fill_adam(run.optimizer.adam, _under("adam.", tensors))
-        torch.set_rng_state(tensors["random"])
+        set_random_states(_under("random.", tensors))
         return True
 
     def remove(self) -> None:

@@ -17,6 +17,19 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+def random_states() -> dict[str, Tensor]:
+    """Return where torch's random numbers are: on the processor and, where there is one, on the graphics card."""
+    states = {"cpu": torch.get_rng_state()}
+    return states | ({"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {})
+
+
+def set_random_states(states: dict[str, Tensor]) -> None:
+    """Go on from where :func:`random_states` was asked."""
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and torch.cuda.is_available():
+        torch.cuda.set_rng_state(states["cuda"])
+
+
 def batches(n_items: int, batch_size: int, *, seed: int, epoch: int) -> tuple[Tensor, ...]:
     """Return the rows of each step of an epoch: shuffled, as even as possible, the same whenever it is asked."""
     order = torch.randperm(n_items, generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch))

@@ -25,6 +25,7 @@ MOST_TEXTS = 50_000  # that are learnt from
 MOST_WORDS = 30_000  # that are known
 _SHARE = 0.15  # of the words that are gaps while learning
 _BATCH = 32  # texts of a step
+_LEAST_STEPS = 300  # small sets are passed over more often
 _SEED = 0  # the model is the same whatever seed the views have
 _LR = {"network": 5e-4, "head": 1e-3}
 _WARM_UP = 0.05  # share of the steps in which the learning rate rises
@@ -56,7 +57,7 @@ def own_key(texts: Sequence[str], epochs: int) -> str:
 
 
 def train(texts: Sequence[str], epochs: int, device: str) -> OwnMaskedLM:
-    """Return a model that has seen every text ``epochs`` times, each time with other gaps."""
+    """Return a model that has seen every text ``epochs`` times or more, each time with other gaps."""
     texts = _shuffled(texts)[:MOST_TEXTS]
     vocabulary = frequent_words(texts)
     if len(vocabulary) < 2:
@@ -81,6 +82,7 @@ def frequent_words(texts: Sequence[str]) -> dict[str, int]:
 
 def _train(model: OwnMaskedLM, texts: Sequence[str], epochs: int) -> None:
     per_epoch = -(-len(texts) // _BATCH)
+    epochs = max(epochs, -(-_LEAST_STEPS // per_epoch))
     learning = [
         {"params": [weight for weight in part.parameters() if weight.requires_grad], "lr": _LR[name]}
         for name, part in (("network", model.network), ("head", model.head))
