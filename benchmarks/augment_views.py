@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -24,9 +25,11 @@ from sklearn.cluster import KMeans
 from coterie import datasets
 from coterie.augmenters.augmenter import Augmenter, Texts, make_augmenter
 from coterie.augmenters.cache import cache_folder
+from coterie.augmenters.eda import replace
 from coterie.augmenters.language_models.own_training import frequent_words, own_key, own_model
 from coterie.augmenters.seeds import dice, draw, draw_some
-from coterie.augmenters.words import STOP_WORDS, edges, how_many, is_spelt
+from coterie.augmenters.wordnet_files import find_wordnet
+from coterie.augmenters.words import STOP_WORDS, edges, is_spelt
 from coterie.contracts import Vectors
 from coterie.encoders.bundled import BundledEncoder
 
@@ -46,22 +49,33 @@ FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "augmenters.svg"
 
 
 class RandomWords(Augmenter):
-    """Puts any frequent word of the texts in the place of a word: what a technique must be better than."""
+    """Puts any frequent word of the texts in the place of n words: what a technique must be better than."""
 
-    strength: float = 0.2
+    n: int = 1
     words: tuple[str, ...] = ()
 
     def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterator[str]:
         """Yield each text with other words in it."""
         for text, rng in dice(texts, number, seed=seed, name="random"):
             words = text.split()
-            places = [
-                i for i, token in enumerate(words)
-                if is_spelt(edges(token)[1]) and edges(token)[1].lower() not in STOP_WORDS
-            ]  # fmt: skip
-            for i in draw_some(rng, places, how_many(self.strength, len(words))):
-                before, _, after = edges(words[i])
-                words[i] = before + draw(rng, self.words) + after
+            parts = [edges(token) for token in words]
+            places = [i for i, (_, w, _) in enumerate(parts) if is_spelt(w) and w.lower() not in STOP_WORDS]
+            for i in draw_some(rng, places, self.n):
+                words[i] = parts[i][0] + draw(rng, self.words) + parts[i][2]
+            yield " ".join(words)
+
+
+class Synonyms(Augmenter):
+    """WordNet's synonyms in the place of n words."""
+
+    n: int = 1
+
+    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterator[str]:
+        """Yield each text with synonyms in it."""
+        thesaurus = find_wordnet("", need="This comparison")
+        for text, rng in dice(texts, number, seed=seed, name="synonyms"):
+            words = text.split()
+            replace(words, self.n, rng, thesaurus)
             yield " ".join(words)
 
 
@@ -75,9 +89,8 @@ def main() -> None:
         sentences(learnt("stackoverflow"))
     if "figure" in wanted:
         figure(encoder, {name: learnt(name) for name in EPOCHS})
-    print(
-        f"\nPython {platform.python_version()}, torch {version('torch')}, scikit-learn {version('scikit-learn')}, seed 0"
-    )
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "scikit-learn", "transformers"))
+    print(f"\nseed 0, Python {platform.python_version()}, {versions}")
 
 
 def learnt(name: str) -> str:
@@ -94,31 +107,49 @@ def sample(name: str) -> list[str]:
 
 
 def shares(encoder: BundledEncoder, own: str) -> None:
-    """Print how many changed texts stay in their k-means cluster."""
+    """Print how many changed texts stay in their k-means cluster, by the techniques' own counts and by equal ones."""
     every, texts = datasets.load("stackoverflow").texts, sample("stackoverflow")
     kmeans = KMeans(20, n_init=1, random_state=0).fit(encoder.embed(every[::4]))
     labels = kmeans.predict(encoder.embed(texts))
     words = tuple(frequent_words(every))
-    print(f"\n| StackOverflow, {N_TEXTS} titles | 10 % | 20 % | 30 % |\n|---|---|---|---|")
-    rows = {
-        "contextual, own": lambda p: make_augmenter(f"contextual(model={own},strength={p})"),
-        "contextual, own, stop words kept": lambda p: make_augmenter(
-            f"contextual(model={own},strength={p},stop_words=keep)"
-        ),
-        "wordnet": lambda p: make_augmenter(f"wordnet:{p}"),
-        "random words of the set": lambda p: RandomWords(strength=p, words=words),
+    tables: dict[str, dict[str, list[Augmenter]]] = {
+        "as set: 10 % | 20 % | 30 %": {
+            "contextual, own": [make_augmenter(f"contextual(model={own},strength={p})") for p in STRENGTHS],
+            "wordnet": [make_augmenter(f"wordnet:{p}") for p in STRENGTHS],
+        },
+        "1 word | 2 words | 3 words": {
+            "contextual, own": [_exactly(own, n, "replace") for n in (1, 2, 3)],
+            "contextual, own, stop words kept": [_exactly(own, n, "keep") for n in (1, 2, 3)],
+            "wordnet": [Synonyms(n=n) for n in (1, 2, 3)],
+            "random words of the set": [RandomWords(n=n, words=words) for n in (1, 2, 3)],
+        },
     }
-    for name, make in rows.items():
-        kept = [_kept(make(p), texts, labels, kmeans, encoder) for p in STRENGTHS]
-        print(f"| {name} | {' | '.join(f'{share:.1%} of {n:,}' for share, n in kept)} |", flush=True)
+    for title, rows in tables.items():
+        print(f"\n| {N_TEXTS} titles, {title} |\n|---|---|---|---|")
+        for name, augmenters in rows.items():
+            kept = [_kept(augmenter, texts, labels, kmeans, encoder) for augmenter in augmenters]
+            print(f"| {name} | {' | '.join(kept)} |", flush=True)
+
+
+def _exactly(own: str, n: int, stop_words: str) -> Augmenter:
+    return make_augmenter(f"contextual(model={own},strength=1,most={n},stop_words={stop_words})")
 
 
 def _kept(
     augmenter: Augmenter, texts: list[str], labels: NDArray[np.int32], kmeans: KMeans, encoder: BundledEncoder
-) -> tuple[float, int]:
+) -> str:
+    """Return the share of changed texts that stay, and how many tokens of a changed text differ on average."""
     view = augmenter.view(texts, 0, seed=0)
-    changed = np.array([text != other for text, other in zip(texts, view, strict=True)])
-    return float((kmeans.predict(encoder.embed(list(view))) == labels)[changed].mean()), int(changed.sum())
+    pairs = [(text, other) for text, other in zip(texts, view, strict=True)]
+    changed = np.array([text != other for text, other in pairs])
+    stay = kmeans.predict(encoder.embed(list(view))) == labels
+    words = [_n_changed(text, other) for text, other in pairs if text != other]
+    return f"{stay[changed].mean():.1%} ({np.mean(words):.2f} words, {changed.sum():,} texts)"
+
+
+def _n_changed(text: str, other: str) -> int:
+    """Return how many tokens of ``text`` are not in ``other`` any more."""
+    return (Counter(text.split()) - Counter(other.split())).total()
 
 
 def sentences(own: str) -> None:

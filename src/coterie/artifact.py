@@ -85,8 +85,8 @@ def load(folder: str | Path) -> Clusterer:
     model = cls(**config["params"] | {"encoder": type(encoder)(**encoder.params())})
     tensors = _read_tensors(folder / "weights.safetensors")
     model.labels_, model.confidence_ = tensors.pop("labels_"), tensors.pop("confidence_")
-    with torch.random.fork_rng():  # fresh weights are drawn, then filled; the caller's random numbers stay
-        objective = model.build_objective(model._network(encoder, config["encoder"]["dim"]))
+    with torch.random.fork_rng():  # weights are drawn before they are filled; the caller's numbers stay
+        objective = model._objective(model._network(encoder, config["encoder"]["dim"]))
     _fill(objective, tensors, folder / "weights.safetensors")
     model.encoder_, model.objective_ = encoder, objective.eval()
     model.n_texts_, model.texts_sha256_ = config["texts"]["n"], config["texts"]["sha256"]

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 from torch import Tensor
@@ -124,9 +124,14 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """Return a fitted objective and the vectors (N, D) of the distinct items as it sees them."""
         distinct, counts = distinct_items(items)
         h = self._vectors(items, encoder.fit(items.unique) if isinstance(items, Texts) else encoder)
-        objective = self.build_objective(Network(h.shape[1]))
+        objective = self._objective(Network(h.shape[1]))
         objective.start(Corpus(distinct, torch.from_numpy(h), counts), self._seed())
         return objective, h
+
+    def _objective(self, encoder: Network) -> Objective:
+        """Return a fresh objective with settings of its own, so that a later ``set_params`` does not reach it."""
+        settings: Self = clone(self)
+        return settings.build_objective(encoder)
 
     def _network(self, encoder: Encoder, dim: int) -> Network:
         """Return the network that an objective is built above when a saved model is loaded."""

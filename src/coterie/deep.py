@@ -23,15 +23,15 @@ from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError, TrainingError
 from coterie.graph.evidence import neighbourhood
 from coterie.graph.nearest import Links
-from coterie.hyper import hyper
+from coterie.hyper import check_settings, hyper
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import JUDGES, Guard, Mode, Verdict
-from coterie.training.logs import Format, write_log
+from coterie.training.logs import Format, check_log, write_log
 from coterie.training.optimizer import Schedule
 from coterie.training.seeding import seeded
 from coterie.training.trainer import Record, Trainer, Views, Watcher
 
-_NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty"}
+_NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty", "random_state"}
 
 
 class DeepClusterer(Clusterer):
@@ -72,6 +72,7 @@ class DeepClusterer(Clusterer):
         ``views`` are the user's own views, a list for each, row by row beside the texts. ``watch`` is called with an
         :class:`Evaluation` before training and after every epoch; nothing it does reaches the training.
         """
+        check_settings(self)
         if views is None and isinstance(augmenter := make_augmenter(self.augmenter), GivenAugmenter):
             views = _columns(X, augmenter)
         return self._fit(X, column, given=views, watchers=[watch] if watch else [])
@@ -86,13 +87,14 @@ class DeepClusterer(Clusterer):
         given: Sequence[Any] | None = None,
         watchers: Sequence[Watcher] = (),
     ) -> tuple[Objective, Vectors]:
+        self._check_places()
         distinct, counts = distinct_items(items)
         seed = self._seed()
         seed = secrets.randbelow(2**31) if seed is None else seed
         dim = encoder.fit(items.unique).embed(items.unique[:1]).shape[1] if isinstance(items, Texts) else items.shape[1]
         with seeded(seed):
             network = self._network(encoder, dim)
-            objective = self.build_objective(network).to(network.where)
+            objective = self._objective(network).to(network.where)
         views = self._views(network, objective, items, given, seed)
         corpus = Corpus(distinct, network.look(views(0)[0]), counts)
         baseline = self._group("kmeans", corpus, seed)
@@ -100,7 +102,7 @@ class DeepClusterer(Clusterer):
         guard = Guard(self.guard, links, baseline, self.n_clusters)
         first = baseline if self.init == "kmeans" else self._group(self.init, corpus, seed)
         corpus = replace(corpus, labels=torch.from_numpy(first))
-        checkpoint = self._checkpoint(encoder, items, given)
+        checkpoint = self._checkpoint(encoder, items, given, seed)
         self.history_ = self._trainer(seed).run(
             objective,
             corpus,
@@ -113,12 +115,17 @@ class DeepClusterer(Clusterer):
         )
         self.guard_ = guard.verdict
         h = network.embed(distinct)
-        if not np.isfinite(h).all():  # only possible without a guard
-            raise TrainingError("After training the vectors are no longer numbers. Lower encoder_lr or head_lr.")
-        objective.finish(Corpus(distinct, torch.from_numpy(h), counts), seed)
+        _finish(objective, Corpus(distinct, torch.from_numpy(h), counts), seed)
         if checkpoint is not None:
             checkpoint.remove()
         return objective, h
+
+    def _check_places(self) -> None:
+        """Refuse before training what would fail after an hour of it."""
+        if self.checkpoint is not None and not Path(self.checkpoint).absolute().parent.is_dir():
+            raise InputError(f"Cannot write the checkpoint {self.checkpoint}: its folder does not exist.")
+        if self.log_dir is not None:
+            check_log(self.log_format)
 
     def _saved_params(self) -> dict[str, Any]:
         augmenter = self.augmenter if isinstance(self.augmenter, str) else self.augmenter.name
@@ -179,17 +186,32 @@ class DeepClusterer(Clusterer):
         labels: Labels = objective.assign_all(corpus.h.numpy()).argmax(axis=1)
         return labels
 
-    def _checkpoint(self, encoder: Encoder, items: Texts | Vectors, given: Sequence[Any] | None) -> Checkpoint | None:
+    def _checkpoint(
+        self, encoder: Encoder, items: Texts | Vectors, given: Sequence[Any] | None, seed: int
+    ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         params = {name: repr(value) for name, value in self.get_params().items() if name not in _NOT_TRAINING}
-        known = [self.name, params, encoder.fingerprint(), summary(items), repr(given)]
-        fingerprint = hashlib.sha256(json.dumps(known).encode()).hexdigest()
-        return Checkpoint(Path(self.checkpoint), fingerprint)
+        views = [[str(text) for text in view] for view in given or ()]
+        known = [self.name, params, encoder.fingerprint(), summary(items), views, seed]
+        return Checkpoint(Path(self.checkpoint), hashlib.sha256(json.dumps(known).encode()).hexdigest())
 
     def _log(self, history: list[Record]) -> None:
         if self.log_dir is not None:
             write_log(history, Path(self.log_dir), self.log_format)
+
+
+def _finish(objective: Objective, corpus: Corpus, seed: int) -> None:
+    """Let the objective see the trained corpus; only without a guard can there be anything wrong with it."""
+    advice = "Lower encoder_lr or head_lr, use fewer epochs, or switch the guard on."
+    if not torch.isfinite(corpus.h).all():
+        raise TrainingError(f"After training the vectors are no longer numbers. {advice}")
+    try:
+        objective.finish(corpus, seed)
+    except InputError as error:  # the texts were fine when training began
+        raise TrainingError(
+            f"Training has made the texts too much alike to tell the clusters apart. {advice}"
+        ) from error
 
 
 def _columns(table: Any, augmenter: GivenAugmenter) -> list[Any]:

@@ -457,3 +457,33 @@ def test_none_or_all_of_the_encoder_may_learn(helpdesk, trainable_layers):
 def test_more_layers_than_the_encoder_has_is_refused(helpdesk):
     with pytest.raises(InputError, match="`trainable_layers` is 7, but this encoder has 6 layers"):
         SCCL(n_clusters=3, trainable_layers=7).fit(helpdesk.texts[:24])
+
+
+def test_settings_changed_after_fit_change_nothing(topics):
+    model = small(assign_by="q").fit(topics[0])
+    before = model.predict_proba(topics[0])
+    model.set_params(assign_by="kmeans", degrees_of_freedom=9.0)
+    np.testing.assert_array_equal(model.predict_proba(topics[0]), before)
+
+
+def test_an_augmenter_that_is_none_is_refused(topics):
+    with pytest.raises(InputError, match="SCCL: `augmenter` must be"):
+        small(augmenter=3).fit(topics[0])
+
+
+def test_a_checkpoint_without_a_folder_is_refused_before_training(topics, tmp_path):
+    seen = []
+    with pytest.raises(InputError, match="its folder does not exist"):
+        small(checkpoint=tmp_path / "nowhere" / "run").fit(topics[0], watch=seen.append)
+    assert not seen
+
+
+def test_without_a_guard_the_verdict_says_so(topics):
+    assert str(small(guard="off").fit(topics[0]).guard_) == "Guard: off; the last state is kept, whatever it is worth."
+
+
+def test_views_of_neighbours_are_other_texts_of_the_corpus(topics):
+    """With the neighbours of a text as its views, the instance loss cannot be zero even without dropout."""
+    with_neighbours = small(n_neighbours=5).fit(topics[0]).history_[0]["instance"]
+    alone = small(n_neighbours=0).fit(topics[0]).history_[0]["instance"]
+    assert with_neighbours > alone

@@ -101,10 +101,9 @@ def _freeze(network: PackedBert | PlainTransformer, trainable_layers: int | None
     if trainable_layers > len(layers):
         raise InputError(f"`trainable_layers` is {trainable_layers}, but this encoder has {len(layers)} layers.")
     frozen = len(layers) - trainable_layers
-    if frozen or isinstance(network, PlainTransformer):
-        network.requires_grad_(False)
-        for layer in layers[frozen:]:
-            layer.requires_grad_(True)
+    network.requires_grad_(False)
+    for layer in layers[frozen:]:
+        layer.requires_grad_(True)
     return frozen
 
 

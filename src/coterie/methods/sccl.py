@@ -41,7 +41,7 @@ class SCCL(DeepClusterer, name="sccl"):
         "original", "on the original texts (Eq. 6), on views with each other's (Eq. 8) or the original's target (Eq. 9)"
     )
     variant: Literal["paper", "code"] = hyper(
-        "paper", "code: with dropout views, half the cluster loss, on the first view, as in the authors' release"
+        "paper", "code: half the cluster loss, on the first view, where views are the texts themselves (n_neighbours 0)"
     )
     assign_by: Literal["kmeans", "q"] = hyper("kmeans", "labels by k-means on what was learnt, or by the largest q")
 

@@ -35,8 +35,11 @@ class Verdict:
     kept: int  # its epoch; 0 is the state before training
     epochs: int
     stopped: str = ""  # why training ended early
+    mode: Mode = "on"
 
     def __str__(self) -> str:
+        if self.mode == "off":
+            return "Guard: off; the last state is kept, whatever it is worth."
         change = "better than" if self.score > self.baseline else "no better than"
         kept = f"epoch {self.kept} of {self.epochs}" if self.kept else "the state before training"
         end = f" Training stopped early: {self.stopped}." if self.stopped else ""
@@ -55,7 +58,7 @@ class Guard:
         self._links = links.first(JUDGES)
         self._entropy = _entropy(baseline, n_clusters)
         score = self.score(baseline)
-        self.verdict = Verdict(score, score, kept=0, epochs=0)
+        self.verdict = Verdict(score, score, kept=0, epochs=0, mode=mode)
 
     def score(self, labels: Labels) -> float:
         """Return the share of a label's information that its neighbours' labels hold, 0 to 1."""

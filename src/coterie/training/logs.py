@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,6 +10,12 @@ from coterie.data.files import Table, write_table
 from coterie.errors import MissingExtraError
 
 Format = Literal["csv", "tensorboard"]
+
+
+def check_log(log_format: Format) -> None:
+    """Refuse a format whose package is not there."""
+    if log_format == "tensorboard" and find_spec("tensorboard") is None:
+        raise MissingExtraError("log_format='tensorboard'", "tensorboard")
 
 
 def write_log(history: list[dict[str, Any]], folder: Path, log_format: Format) -> None:
@@ -23,10 +30,8 @@ def write_log(history: list[dict[str, Any]], folder: Path, log_format: Format) -
 
 
 def _write_events(history: list[dict[str, Any]], folder: Path) -> None:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise MissingExtraError("log_format='tensorboard'", "tensorboard") from None
+    from torch.utils.tensorboard import SummaryWriter
+
     record = history[-1]
     with SummaryWriter(str(folder), purge_step=record["step"]) as writer:
         for name, value in record.items():

@@ -163,13 +163,13 @@ class Run:
         means = {name: value / steps for name, value in self.sums.items()}
         self.sums.clear()
         record: Record = {"stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": seconds, **means}
+        self.history.append(record)  # first: what the guard finds is added to it
         if self.guard.active or self.watchers:
             try:
                 evaluation = self._evaluate(record)
             except InputError as error:  # the texts were fine when training began
                 raise TrainingError("the texts have become too much alike to tell the clusters apart") from error
             self.guard.see(evaluation, self.objective)
-        self.history.append(record)
         if self.on_epoch is not None:
             self.on_epoch(self.history)
 

@@ -57,8 +57,10 @@ class OwnMaskedLM(nn.Module):
         self.tokenizer = self.network.tokenizer
         self.gap: str = self.tokenizer.mask_token
         self.vocabulary = list(vocabulary)
+        self.closeness = 0.0  # weight of a word's resemblance to the one that it replaces, beside the context
         self.choices = Choices(self.vocabulary)
         self.head = Head(self._table()).to(self.encoder.where)
+        self._units: Tensor | None = None  # (V, D)
         self._ready: list[nn.Module] = []  # in a list, because it is neither trained nor saved
 
     @property
@@ -70,9 +72,19 @@ class OwnMaskedLM(nn.Module):
     @torch.no_grad()
     def _table(self) -> Tensor:
         """Return a vector (V, D) for each word: the mean of its pieces."""
-        pieces = self.tokenizer(self.vocabulary, add_special_tokens=False)["input_ids"]
+        return self._vectors(self.vocabulary)
+
+    def _vectors(self, words: Sequence[str]) -> Tensor:
+        """Return the mean (N, D) of each word's pieces in the encoder's table."""
+        pieces = self.tokenizer(list(words), add_special_tokens=False)["input_ids"]
         weight = self.bert.words.weight
-        return torch.stack([weight[ids].mean(dim=0) for ids in pieces])
+        return torch.stack([weight[ids].mean(dim=0) if ids else weight[0] * 0 for ids in pieces])
+
+    def _resemblance(self, words: Sequence[str]) -> Tensor:
+        """Return the cosine (N, V) of ``words`` and the known words, as the encoder's table has them."""
+        if self._units is None:
+            self._units = F.normalize(self._vectors(self.vocabulary), dim=1)
+        return F.normalize(self._vectors(words), dim=1) @ self._units.T
 
     def logits(self, states: Tokens, gaps: Tensor) -> Tensor:
         """Return logits (G, V) at the places ``gaps`` (G,) of what the frozen layers made of texts, shortest first."""
@@ -98,7 +110,10 @@ class OwnMaskedLM(nn.Module):
             for some, whose in zip(torch.split(gaps, _HEIGHT), torch.split(rows[owners], _HEIGHT), strict=True):
                 x = states[some.to(states.device)].float()
                 logits = self.head(F.pad(x, (0, 0, 0, _HEIGHT - len(x))))[: len(x)]
-                best = self.choices.best(logits, [instead_of[row] for row in whose], top_k)
+                old = [instead_of[row] for row in whose]
+                if self.closeness:
+                    logits = logits + self.closeness * self._resemblance([*old, *["a"] * (_HEIGHT - len(old))])[: len(old)]
+                best = self.choices.best(logits, old, top_k)
                 words[whose], p[whose] = (part.cpu().numpy() for part in best)
         return Likely(words, p)
 
