@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-augment bench-views format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-augment bench-views format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -54,6 +54,12 @@ bench-kmeans: $(READY) ## k-means on the bundled encoder over the papers' sets
 bench-neighbours: $(READY) ## neighbours beside k-means over the papers' sets; what was run is kept
 	$(BIN)/coterie bench run -m kmeans,neighbours -s helpdesk,papers -n 5 --preset cpu -o benchmarks/results/neighbours.jsonl
 	$(BIN)/coterie bench table benchmarks/results/neighbours.jsonl
+
+bench-sccl: $(READY) ## SCCL beside k-means on four sets, and how well its guard chose; what was run is kept
+	$(BIN)/coterie bench run -m kmeans,sccl -s agnews,searchsnippets,stackoverflow --preset cpu
+	$(BIN)/coterie bench run -m kmeans,sccl -s tweet -n 3 --preset cpu
+	$(BIN)/coterie bench table --preset cpu
+	$(BIN)/coterie bench guard --preset cpu
 
 bench-augment: $(READY) ## texts per second of the augmenters against the time of the encoder
 	$(BIN)/python benchmarks/augment.py

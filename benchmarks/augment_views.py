@@ -118,8 +118,9 @@ def shares(encoder: BundledEncoder, own: str) -> None:
             "wordnet": [make_augmenter(f"wordnet:{p}") for p in STRENGTHS],
         },
         "1 word | 2 words | 3 words": {
-            "contextual, own": [_exactly(own, n, "replace") for n in (1, 2, 3)],
-            "contextual, own, stop words kept": [_exactly(own, n, "keep") for n in (1, 2, 3)],
+            "contextual, own": [_exactly(own, n, "stop_words=replace") for n in (1, 2, 3)],
+            "the same, stop words kept": [_exactly(own, n, "stop_words=keep") for n in (1, 2, 3)],
+            "the same, by context alone": [_exactly(own, n, "stop_words=keep,closeness=0") for n in (1, 2, 3)],
             "wordnet": [Synonyms(n=n) for n in (1, 2, 3)],
             "random words of the set": [RandomWords(n=n, words=words) for n in (1, 2, 3)],
         },
@@ -131,8 +132,8 @@ def shares(encoder: BundledEncoder, own: str) -> None:
             print(f"| {name} | {' | '.join(kept)} |", flush=True)
 
 
-def _exactly(own: str, n: int, stop_words: str) -> Augmenter:
-    return make_augmenter(f"contextual(model={own},strength=1,most={n},stop_words={stop_words})")
+def _exactly(own: str, n: int, others: str) -> Augmenter:
+    return make_augmenter(f"contextual(model={own},strength=1,most={n},{others})")
 
 
 def _kept(

@@ -13,7 +13,6 @@ reaches, and memory and cost per text of a whole fit at 5,000 and 20,000 texts.
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from coterie import SCCL, datasets
+from coterie.benchmarks.run import peak_gb
 from coterie.contracts import Batch
 from coterie.encoders.bundled import BundledEncoder
 from coterie.encoders.trainable import TransformerNetwork
@@ -182,10 +182,10 @@ def _fit(n: int) -> None:
     start = time.perf_counter()
     SCCL(n_clusters=K, encoder=BundledEncoder(max_length=TOKENS), epochs=1).fit(texts, watch=watch)
     whole = time.perf_counter() - start
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    memory = peak_gb()
     print(
         f"fit of {n:,} texts, one epoch: {whole:.0f} s in all, {1000 * seconds[-1] / n:.2f} ms a text and epoch, "
-        f"peak memory {memory:.2f} GB",
+        f"peak memory {memory} GB",
         flush=True,
     )
 

@@ -45,7 +45,7 @@ def test_what_a_user_writes_is_read(spec, params):
         ("eda(strength=0.2,)", "do not match"),
         ("chain(eda:0.2,,chars)", "do not match"),
         ("chain(eda(strength=0.2,chars)", "do not match"),
-        ("chain(eda:0.2,cahrs)", "Did you mean 'chars'"),
+        ("chain(eda:0.2,charz)", "Did you mean 'chars'"),
         ("chain(given,chars)", "'given' makes no views"),
     ],
 )

@@ -57,6 +57,12 @@ def test_when_a_recipe_has_changed_only_the_newest_settings_count():
     assert "2 older results, replaced or with other settings, are left out." in table
 
 
+def test_a_result_from_before_there_was_a_setting_counts_with_those_that_have_it():
+    old, new = line("sccl", "tweet", 0, 0.8), line("sccl", "tweet", 1, 0.9)
+    old = old | {"params": {name: value for name, value in old["params"].items() if name != "clip_norm"}}
+    assert cells(make_table([old, new], ["acc"]))[1][3] == "85.0 ± 5.0"
+
+
 def test_other_metrics_can_be_asked_for():
     assert cells(make_table([line("kmeans", "tweet", 0, 0.6)], ["silhouette", "acc"]))[1][3] == "0.052 / 60.0"
     with pytest.raises(InputError, match=r"no metric called 'f1'\. They have acc, nmi, silhouette"):

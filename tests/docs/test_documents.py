@@ -22,6 +22,7 @@ def test_the_commands_of_the_readme_exist():
     from coterie.cli.main import app
 
     named = {command.callback.__name__ for command in app.registered_commands}
+    named |= {group.name for group in app.registered_groups}
     blocks = "".join(re.findall(r"^```\w*\n(.*?)^```$", README, flags=re.S | re.M))
     used = set(re.findall(r"^coterie (\w+)", blocks, flags=re.M))
     assert used

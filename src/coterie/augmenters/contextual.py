@@ -2,6 +2,7 @@
 
 Kobayashi, NAACL 2018 (arXiv:1805.06201). SCCL: RoBERTa for the first view, BERT for the second, at 10, 20, 30 %.
 Each gap is filled before the next one is made, so that a model never sees two gaps at once.
+The model own also weighs how much a word resembles the old one: few texts teach a context, but not yet a meaning.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ class ContextualAugmenter(Augmenter, name="contextual"):
     top_k: int = hyper(100, "most probable words from which one is drawn", ge=1)
     most: int = hyper(10, "words that are replaced at most", symbol="aug_max", ge=1)
     stop_words: Literal["replace", "keep"] = hyper("replace", "whether words like the and how are replaced too")
+    closeness: float = hyper(
+        10.0, "model own: how much a substitute must resemble the word it replaces; 0: the context alone decides", ge=0
+    )
     epochs: int = hyper(4, "passes over your texts when the model is own; few texts are passed over more often", ge=1)
     device: str = hyper("auto", "auto, cpu, cuda, mps, ...")
 
@@ -91,9 +95,8 @@ class ContextualAugmenter(Augmenter, name="contextual"):
 
     def _filler(self, texts: Texts, number: int) -> Filler:
         models = [name.strip() for name in self.model.split("+") if name.strip()] or ["own"]
-        return load_filler(
-            models[number % len(models)], tuple(texts) if "own" in models else (), self.epochs, self.device
-        )
+        name = models[number % len(models)]
+        return load_filler(name, tuple(texts) if name == "own" else (), self.epochs, self.device, self.closeness)
 
     def identity(self) -> str:
         """Return the settings, and a hash of what is in a folder that they name."""
@@ -110,13 +113,13 @@ def _with_gap(tokens: list[str], gap: Gap, old: tuple[str, str, str], mark: str)
 
 
 @lru_cache(maxsize=3)
-def load_filler(name: str, texts: tuple[str, ...], epochs: int, device: str) -> Filler:
+def load_filler(name: str, texts: tuple[str, ...], epochs: int, device: str, closeness: float) -> Filler:
     """Return a masked language model, loaded once; ``texts`` are what ``own`` learns from."""
     if name == "own":
         from coterie.augmenters.language_models.own_training import own_model
 
-        return own_model(texts, epochs, device)
+        return own_model(texts, epochs, device, closeness)
     from coterie.augmenters.language_models.hub import HubMaskedLM
     from coterie.augmenters.language_models.own import is_own, load_own
 
-    return load_own(Path(name), device) if is_own(Path(name)) else HubMaskedLM(name, device)
+    return load_own(Path(name), device, closeness) if is_own(Path(name)) else HubMaskedLM(name, device)

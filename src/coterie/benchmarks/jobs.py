@@ -49,7 +49,7 @@ class Job:
             all(result[key] == head[key] for key in plain)
             and result["encoder"]["name"] == self.encoder
             and defaults(ENCODERS[self.encoder]) | result["encoder"]["params"] == self.encoder_params
-            and defaults(METHODS[self.method]) | result["params"] == self.params
+            and complete(result) == self.params
             for result in results
         )
 
@@ -103,6 +103,11 @@ def expand_sets(words: Sequence[str]) -> list[str]:
 def defaults(cls: type) -> dict[str, Any]:
     """Return the defaults of everything that decides a result."""
     return {setting.name: setting.default for setting in settings(cls) if setting.name not in DECIDED}
+
+
+def complete(result: Result) -> dict[str, Any]:
+    """Return all settings of a result; one that is younger than the result has its default."""
+    return {**defaults(METHODS[result["method"]]), **result["params"]}
 
 
 def _settled(job: Job, encoder: str, overrides: dict[str, Any]) -> Job:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.benchmarks.jobs import Result, defaults
+from coterie.benchmarks.jobs import Result, complete, defaults
 from coterie.benchmarks.recipes import Published, published
 from coterie.clusterer import METHODS
 from coterie.data.datasets import SOURCES
@@ -40,7 +40,7 @@ class Column:
     def add(self, result: Result) -> None:
         """Take a result; one with other settings, or from the same seed, replaces what was there before."""
         there = self.cells.setdefault(result["set"], [])
-        keep = [r for r in there if r["params"] == result["params"] and r["seed"] != result["seed"]]
+        keep = [r for r in there if complete(r) == complete(result) and r["seed"] != result["seed"]]
         self.left_out += len(there) - len(keep)
         self.cells[result["set"]] = [*keep, result]
 

@@ -50,14 +50,14 @@ class Head(nn.Module):
 class OwnMaskedLM(nn.Module):
     """A filler of gaps; :mod:`own_training` teaches it."""
 
-    def __init__(self, vocabulary: Sequence[str], device: str) -> None:
+    def __init__(self, vocabulary: Sequence[str], device: str, closeness: float = 0.0) -> None:
         super().__init__()
+        self.closeness = closeness
         self.encoder = BundledEncoder(device=device, max_length=MAX_LENGTH)
         self.network = TransformerNetwork(self.encoder, LAYERS)
         self.tokenizer = self.network.tokenizer
         self.gap: str = self.tokenizer.mask_token
         self.vocabulary = list(vocabulary)
-        self.closeness = 0.0  # weight of a word's resemblance to the one that it replaces, beside the context
         self.choices = Choices(self.vocabulary)
         self.head = Head(self._table()).to(self.encoder.where)
         self._units: Tensor | None = None  # (V, D)
@@ -84,7 +84,8 @@ class OwnMaskedLM(nn.Module):
         """Return the cosine (N, V) of ``words`` and the known words, as the encoder's table has them."""
         if self._units is None:
             self._units = F.normalize(self._vectors(self.vocabulary), dim=1)
-        return F.normalize(self._vectors(words), dim=1) @ self._units.T
+        filled = F.pad(F.normalize(self._vectors(words), dim=1), (0, 0, 0, _HEIGHT - len(words)))
+        return (filled @ self._units.T)[: len(words)]
 
     def logits(self, states: Tokens, gaps: Tensor) -> Tensor:
         """Return logits (G, V) at the places ``gaps`` (G,) of what the frozen layers made of texts, shortest first."""
@@ -111,9 +112,7 @@ class OwnMaskedLM(nn.Module):
                 x = states[some.to(states.device)].float()
                 logits = self.head(F.pad(x, (0, 0, 0, _HEIGHT - len(x))))[: len(x)]
                 old = [instead_of[row] for row in whose]
-                if self.closeness:
-                    logits = logits + self.closeness * self._resemblance([*old, *["a"] * (_HEIGHT - len(old))])[: len(old)]
-                best = self.choices.best(logits, old, top_k)
+                best = self.choices.best(logits + self.closeness * self._resemblance(old), old, top_k)
                 words[whose], p[whose] = (part.cpu().numpy() for part in best)
         return Likely(words, p)
 
@@ -130,10 +129,10 @@ def is_own(folder: Path) -> bool:
     return (folder / _WORDS).is_file()
 
 
-def load_own(folder: Path, device: str) -> OwnMaskedLM:
+def load_own(folder: Path, device: str, closeness: float = 0.0) -> OwnMaskedLM:
     """Return a model that was saved."""
     try:
-        model = OwnMaskedLM(json.loads((folder / _WORDS).read_text(encoding="utf-8")), device)
+        model = OwnMaskedLM(json.loads((folder / _WORDS).read_text(encoding="utf-8")), device, closeness)
         model.load_state_dict(load_file(folder / _WEIGHTS), strict=False)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(

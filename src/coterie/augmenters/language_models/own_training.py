@@ -40,14 +40,14 @@ class Gapped(NamedTuple):
     words: list[list[int]]
 
 
-def own_model(texts: Sequence[str], epochs: int, device: str) -> OwnMaskedLM:
+def own_model(texts: Sequence[str], epochs: int, device: str, closeness: float = 0.0) -> OwnMaskedLM:
     """Return a masked language model of ``texts``, from the cache where it was made before."""
     texts = sorted(set(texts))  # the order in which texts come does not matter
     folder = cache_folder() / f"own-{own_key(texts, epochs)[:32]}"
     if not is_own(folder):
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         train(texts, epochs, device).save(folder)
-    return load_own(folder, device)
+    return load_own(folder, device, closeness)
 
 
 def own_key(texts: Sequence[str], epochs: int) -> str:
