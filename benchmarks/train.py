@@ -2,6 +2,7 @@
 
     make bench-train                       # about six minutes on two cores
     python benchmarks/train.py --rounds 3  # more rounds
+    python benchmarks/train.py --profile   # where the time goes
 
 The plain step is what the papers' code does: three separate forward passes padded to 32 tokens, float32, all layers,
 batch 400, distances from a (B, K, D) tensor, dropout on. Ours has the same batch, losses and dropout. Rounds are
@@ -22,6 +23,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile
 
 from coterie import SCCL, datasets
 from coterie.benchmarks.run import peak_gb
@@ -101,6 +103,7 @@ def main() -> None:
     """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--profile", action="store_true", help="show only where the time of our step goes")
     parser.add_argument("--fit", type=int, help=argparse.SUPPRESS)  # a whole fit, in a process of its own
     args = parser.parse_args()
     if args.fit:
@@ -109,6 +112,9 @@ def main() -> None:
     texts = datasets.load("stackoverflow").texts
     batch = texts[:BATCH]
     plain = PlainStep(batch)
+    if args.profile:
+        _profile(OurStep(batch, 2, plain))
+        return
     ours = {"all layers": OurStep(batch, None, plain), "last 2 layers": OurStep(batch, 2, plain)}
     _compare_losses(plain, ours["all layers"])
     steps: dict[str, Callable[[], None]] = {"plain": plain, **ours}
@@ -123,6 +129,13 @@ def main() -> None:
     _frozen_part(texts, seconds)
     for n in (5000, 20000):
         subprocess.run([sys.executable, __file__, "--fit", str(n)], check=True)
+
+
+def _profile(step: OurStep) -> None:
+    step()
+    with profile(activities=[ProfilerActivity.CPU]) as seen:
+        step()
+    print(seen.key_averages().table(sort_by="self_cpu_time_total", row_limit=20, max_name_column_width=45))
 
 
 def _compare_losses(plain: PlainStep, ours: OurStep) -> None:

@@ -13,10 +13,11 @@ from types import FrameType
 def interruptible() -> Iterator[Callable[[], bool]]:
     """Turn the first Ctrl-C into an answer to "was it asked?"; a second one interrupts at once."""
     asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():  # signals go to the main thread only
+    before = signal.getsignal(signal.SIGINT)
+    here = threading.current_thread() is threading.main_thread()  # signals go to the main thread only
+    if not here or before in (signal.SIG_IGN, None):  # ignored: a job in the background
         yield asked.is_set
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def remember(_signal: int, _frame: FrameType | None) -> None:
         asked.set()
