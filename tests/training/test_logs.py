@@ -1,5 +1,4 @@
 import csv
-import sys
 
 import pytest
 
@@ -86,7 +85,7 @@ def test_without_a_folder_nothing_is_written(topics, tmp_path, monkeypatch):
 
 
 def test_without_tensorboard_it_says_how_to_install_it(topics, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setattr("coterie.training.logs.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"log_format='tensorboard' .*pip install 'coterie\[tensorboard\]'"):
         small(log_dir=tmp_path, log_format="tensorboard").fit(topics[0])
 
