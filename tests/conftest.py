@@ -1,9 +1,12 @@
 import os
+import signal
 
 import numpy as np
 import pytest
 
 from coterie.data import datasets
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with Ctrl-C ignored
 
 WORDS = {
     0: "goal match team league score player coach",
