@@ -181,8 +181,9 @@ def figure(encoder: BundledEncoder, own: dict[str, str]) -> None:
             for p in STRENGTHS if "{p}" in spec else STRENGTHS[:1]:
                 view = make_augmenter(spec.format(own=folder, p=p)).view(texts, 0, seed=0)
                 cosine = (h * encoder.embed(list(view))).sum(axis=1)
-                print(f"{name}, {title}, {p:.0%}: median cosine {np.median(cosine):.3f}", flush=True)
-                _draw(panel, cosine, f"{p:.0%}" if "{p}" in spec else "")
+                strength = f"{p:.0%}" if "{p}" in spec else ""  # a translation has none
+                print(f"{name}, {title} {strength}: median cosine {np.median(cosine):.3f}", flush=True)
+                _draw(panel, cosine, strength)
             panel.set_title(title, fontsize=9)
         row[0].set_ylabel(name)
         row[0].legend(title="words changed", fontsize=8)
@@ -196,7 +197,7 @@ def figure(encoder: BundledEncoder, own: dict[str, str]) -> None:
 def _draw(panel: object, cosine: Vectors, label: str) -> None:
     x = np.linspace(0, 1, 200)
     y = gaussian_kde(np.clip(cosine, 0, 1) + np.random.default_rng(0).normal(0, 1e-4, len(cosine)))(x)
-    panel.plot(x, y, label=label or None, linewidth=1.2)  # type: ignore[attr-defined]
+    panel.plot(x, y, label=label or None, color=None if label else "0.4", linewidth=1.2)  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Kobayashi, NAACL 2018 (arXiv:1805.06201). SCCL: RoBERTa for the first view, BERT for the second, at 10, 20, 30 %.
 Each gap is filled before the next one is made, so that a model never sees two gaps at once.
-The model own also weighs how much a word resembles the old one: few texts teach a context, but not yet a meaning.
+The model own also weighs how much a word resembles the old one: docs/augmenters.md shows what that is worth.
 """
 
 from __future__ import annotations
