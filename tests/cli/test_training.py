@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,12 +65,12 @@ def test_what_is_for_training_is_refused_where_nothing_trains(cluster, option):
 def test_stopped_by_ctrl_c_the_same_command_goes_on_to_the_same_labels(file, tmp_path):
     def command(out):
         common = ["cluster", file, "-c", "text", "-k", 3, "-e", "tfidf", "-m", "sccl", "-o", tmp_path / out]
-        return [str(part) for part in [COTERIE, *common, "--set", "epochs=400", "--set", "max_steps=none"]]
+        return [str(part) for part in [COTERIE, *common, "--set", "epochs=150", "--set", "max_steps=none"]]
 
     with subprocess.Popen(command("stopped"), stderr=subprocess.PIPE, text=True) as run:
         checkpoint = tmp_path / "stopped.checkpoint"
         while not checkpoint.exists() and run.poll() is None:
-            pass
+            time.sleep(0.01)
         run.send_signal(signal.SIGINT)
         message = run.stderr.read()
     assert run.returncode == 130, message
