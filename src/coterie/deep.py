@@ -128,7 +128,7 @@ class DeepClusterer(Clusterer):
             check_log(self.log_format)
 
     def _saved_params(self) -> dict[str, Any]:
-        augmenter = self.augmenter if isinstance(self.augmenter, str) else self.augmenter.name
+        augmenter = self.augmenter if isinstance(self.augmenter, str) else self.augmenter.spec
         return super()._saved_params() | {"augmenter": augmenter, "checkpoint": None, "log_dir": None}
 
     def _notes(self) -> dict[str, Any]:

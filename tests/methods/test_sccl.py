@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import coterie
+from coterie.augmenters.augmenter import make_augmenter
 from coterie.contracts import Batch, Corpus, Network
 from coterie.errors import InputError
 from coterie.heads.centers import kmeans_centers
@@ -487,3 +488,9 @@ def test_views_of_neighbours_are_other_texts_of_the_corpus(topics):
     with_neighbours = small(n_neighbours=5).fit(topics[0]).history_[0]["instance"]
     alone = small(n_neighbours=0).fit(topics[0]).history_[0]["instance"]
     assert with_neighbours > alone
+
+
+def test_the_settings_of_an_augmenter_are_saved(topics, tmp_path):
+    model = small(augmenter=make_augmenter("chars:0.3")).fit(topics[0])
+    model.save(tmp_path / "model")
+    assert make_augmenter(coterie.load(tmp_path / "model").augmenter).params()["strength"] == 0.3
