@@ -74,16 +74,7 @@ def _pairs(spec: str, name: str, inside: str, declared: dict[str, Setting]) -> d
 
 
 def _read(text: str, setting: Setting, spec: str) -> Any:
-    words: dict[str, bool | None] = {"true": True, "false": False} if bool in setting.types else {}
-    words |= {"none": None} if type(None) in setting.types else {}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        if kind in setting.types:
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    if str in setting.types or text in setting.choices:
-        return text
-    raise InputError(f"{spec!r}: `{setting.name}` must be {setting.rule}, got {text!r}.")
+    try:
+        return setting.parse(text)
+    except InputError:
+        raise InputError(f"{spec!r}: `{setting.name}` must be {setting.rule}, got {text!r}.") from None
