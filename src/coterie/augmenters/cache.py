@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coterie.data.atomic import atomic_file
+from coterie.data.cache import user_cache
 
 WORTH_KEEPING = 1.0  # seconds of making from which on a view is kept
 LARGEST = 2**30  # bytes of the views that are kept; the oldest go first
@@ -40,8 +41,7 @@ class Recipe(NamedTuple):
 
 def cache_folder() -> Path:
     """Return the folder of what augmenters keep: below COTERIE_CACHE, else in the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("COTERIE_CACHE") or Path(home) / "coterie") / "augmenters"
+    return user_cache("augmenters")
 
 
 def kept(make: Callable[[], list[str]], recipe: Recipe) -> list[str]:

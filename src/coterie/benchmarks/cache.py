@@ -16,7 +16,7 @@ import numpy as np
 
 from coterie.contracts import Vectors
 from coterie.data.atomic import atomic_file
-from coterie.data.datasets import cache_folder
+from coterie.data.cache import user_cache
 from coterie.encoders.encoder import Encoder, make_encoder
 from coterie.hyper import hyper
 
@@ -25,7 +25,7 @@ _FINGERPRINTS: dict[tuple[str, str], str] = {}
 
 def default_folder() -> Path:
     """Return where the cache is: beside the data sets that were downloaded."""
-    return cache_folder().parent / "benchmarks"
+    return user_cache("benchmarks")
 
 
 class CachedEncoder(Encoder):

@@ -23,6 +23,7 @@ import numpy as np
 
 from coterie.contracts import Labels
 from coterie.data.atomic import atomic_file
+from coterie.data.cache import user_cache
 from coterie.errors import InputError
 from coterie.progress import track
 
@@ -92,8 +93,7 @@ def fetch(file: RemoteFile) -> bytes:
 
 def cache_folder() -> Path:
     """Return the folder that downloads are kept in: COTERIE_CACHE, else the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("COTERIE_CACHE") or Path(home) / "coterie") / "datasets"
+    return user_cache("datasets")
 
 
 def _checked(data: bytes, file: RemoteFile, place: str, advice: str) -> bytes:
