@@ -43,7 +43,7 @@ def save(model: Clusterer, folder: Path, *, clusters: list[dict[str, Any]] | Non
     encoder = model.encoder_
     state = encoder.state()
     with atomic_folder(folder) as temporary:
-        tensors = {name: value.detach().cpu().numpy() for name, value in objective.learnt().items()}
+        tensors = {name: value.detach().cpu().numpy() for name, value in _kept(objective).items()}
         tensors |= {"labels_": model.labels_, "confidence_": model.confidence_}
         save_arrays(_contiguous(tensors), temporary / "weights.safetensors")
         _write_json(temporary / "config.json", _config(model, encoder))
@@ -139,7 +139,7 @@ def _load_encoder(folder: Path, config: dict[str, Any]) -> Encoder:
 
 
 def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
-    own = objective.learnt()
+    own = _kept(objective)
     if own.keys() != tensors.keys():
         raise ArtifactError(f"{path} holds {sorted(tensors)}, expected {sorted(own)}.")
     for name, value in tensors.items():
@@ -150,6 +150,10 @@ def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
         elif expected != value.shape:
             raise ArtifactError(f"{path}: {name} has shape {value.shape}, expected {expected}.")
     objective.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()}, strict=False)
+
+
+def _kept(objective: Objective) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in objective.learnt().items() if name not in objective.scratch}
 
 
 def _contiguous(tensors: dict[str, Any]) -> dict[str, Any]:

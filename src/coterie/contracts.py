@@ -102,6 +102,8 @@ class Objective(nn.Module, ABC):
 
     n_augmented: ClassVar[int] = 0
     """How many augmented views of each text a step wants."""
+    scratch: ClassVar[frozenset[str]] = frozenset()
+    """Parameters and buffers that only training needs: checkpoints keep them, saved models do not."""
 
     def __init__(self, encoder: Network) -> None:
         super().__init__()
@@ -117,6 +119,11 @@ class Objective(nn.Module, ABC):
 
     def after_step(self) -> None:
         """Follow an optimiser step, e.g. move a momentum copy."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing left to learn; asked before every epoch."""
+        return False
 
     def finish(self, corpus: Corpus, seed: int | None) -> None:
         """See the corpus as it is embedded now, e.g. to place the centers that assign."""

@@ -40,7 +40,8 @@ class DeepClusterer(Clusterer):
     After ``fit`` there are also ``history_`` (a record for every epoch) and ``guard_`` (the guard's verdict).
     """
 
-    epochs: int = hyper(5, "passes over the texts", ge=0)
+    epochs: int = hyper(5, "passes over the texts, or stretches of `epoch_steps`", ge=0)
+    epoch_steps: int | None = hyper(None, "steps of an epoch; none: as many as see every text once", ge=1)
     max_steps: int | None = hyper(150, "end after so many steps even if epochs are left; none: no limit", ge=0)
     batch_size: int = hyper(200, "texts of a step", symbol="B", ge=2)
     trainable_layers: int | None = hyper(2, "last layers of the encoder that learn; none: all of them", ge=0)

@@ -77,7 +77,7 @@ class Trained(NamedTuple):
 TRUTH = np.arange(14) % 2
 DATA = (np.random.default_rng(0).normal(size=(14, 4)) + 3 * TRUTH[:, None]).astype(np.float32)
 HOW = {
-    "batch_size": 5, "epochs": 3, "max_steps": None, "encoder_lr": 0.01, "head_lr": 0.02,
+    "batch_size": 5, "epochs": 3, "epoch_steps": None, "max_steps": None, "encoder_lr": 0.01, "head_lr": 0.02,
     "schedule": "constant", "clip_norm": None, "checkpoint_every": 1, "seed": 0,
 }  # fmt: skip
 

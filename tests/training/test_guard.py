@@ -47,11 +47,11 @@ def judged(*labels, mode="on", baseline=TRUTH):
     """Return a guard and an objective after the guard has seen a state a labelling: values 0, 1, 2, ..."""
     guard, objective = Guard(mode, LINKS, baseline, 4), State()
     records = [{} for _ in labels]
-    guard.begin(Evaluation(records[0], H, labels[0]), objective)
+    guard.begin(Evaluation(records[0], H, labels[0], objective))
     for value, (record, labelling) in enumerate(zip(records[1:], labels[1:], strict=True), start=1):
         objective.value.data.fill_(value)
         objective.follows.fill_(value)
-        guard.see(Evaluation(record, H, labelling), objective)
+        guard.see(Evaluation(record, H, labelling, objective))
     return guard, objective, records
 
 
@@ -134,7 +134,7 @@ def test_a_resumed_guard_goes_on_as_the_first_would_have():
     second = Guard("on", LINKS, TRUTH, 4)
     second.resume(first.notes(), first.best)
     for guard in (first, second):
-        guard.see(Evaluation({}, H, labels[3]), objective)
+        guard.see(Evaluation({}, H, labels[3], objective))
     assert first.verdict == second.verdict
     assert first.best["value"].item() == second.best["value"].item()
 

@@ -123,23 +123,23 @@ def test_after_every_step_the_objective_is_told_once(train, toy):
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 60), size=st.integers(2, 20), seed=st.integers(0, 2**32 - 1), epoch=st.integers(0, 50))
 def test_an_epoch_has_every_row_once_in_even_batches(n, size, seed, epoch):
-    parts = batches(n, size, seed=seed, epoch=epoch)
+    parts = batches(n, size, seed=seed, number=epoch)
     assert sorted(torch.cat(parts).tolist()) == list(range(n))
     assert len(parts) == n_batches(n, size) == -(-n // size)
     assert max(map(len, parts)) <= size
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
-    again = batches(n, size, seed=seed, epoch=epoch)
+    again = batches(n, size, seed=seed, number=epoch)
     assert all(torch.equal(one, other) for one, other in zip(parts, again, strict=True))
 
 
 def test_every_epoch_and_every_seed_shuffles_anew():
-    orders = {tuple(torch.cat(batches(30, 7, seed=seed, epoch=epoch)).tolist()) for seed in (0, 1) for epoch in (0, 1)}
+    orders = {tuple(torch.cat(batches(30, 7, seed=seed, number=epoch)).tolist()) for seed in (0, 1) for epoch in (0, 1)}
     assert len(orders) == 4
 
 
 def test_drawing_batches_leaves_the_random_numbers_alone():
     before = torch.get_rng_state()
-    batches(30, 7, seed=0, epoch=0)
+    batches(30, 7, seed=0, number=0)
     assert torch.equal(torch.get_rng_state(), before)
 
 

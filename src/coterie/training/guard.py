@@ -64,14 +64,14 @@ class Guard:
         """Return the share of a label's information that its neighbours' labels hold, 0 to 1."""
         return known_by(self._links, labels, self.n_clusters)
 
-    def begin(self, evaluation: Evaluation, objective: Objective) -> None:
+    def begin(self, evaluation: Evaluation) -> None:
         """Take the state before training as the first to beat."""
         if self.active:
             evaluation.record["guard"] = self.score(evaluation.labels)
             self.verdict = replace(self.verdict, score=evaluation.record["guard"])
-            self.best = _copy(objective)
+            self.best = _copy(evaluation.objective)
 
-    def see(self, evaluation: Evaluation, objective: Objective) -> None:
+    def see(self, evaluation: Evaluation) -> None:
         """Put the score on record, keep the state if it is the best so far, and stop a collapse."""
         if not self.active:
             return
@@ -81,7 +81,7 @@ class Guard:
         self._check_collapse(evaluation.labels)
         if score > self.verdict.score:
             self.verdict = replace(self.verdict, score=score, kept=epoch)
-            self.best = _copy(objective)
+            self.best = _copy(evaluation.objective)
 
     def _check_collapse(self, labels: Labels) -> None:
         empty = self.n_clusters - len(np.unique(labels))

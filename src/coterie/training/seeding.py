@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -30,12 +31,13 @@ def set_random_states(states: dict[str, Tensor]) -> None:
         torch.cuda.set_rng_state(states["cuda"])
 
 
-def batches(n_items: int, batch_size: int, *, seed: int, epoch: int) -> tuple[Tensor, ...]:
-    """Return the rows of each step of an epoch: shuffled, as even as possible, the same whenever it is asked."""
-    order = torch.randperm(n_items, generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch))
+@lru_cache(maxsize=1)
+def batches(n_items: int, batch_size: int, *, seed: int, number: int) -> tuple[Tensor, ...]:
+    """Return the rows of each step of a pass: shuffled, as even as possible, the same whenever it is asked."""
+    order = torch.randperm(n_items, generator=torch.Generator().manual_seed(seed * 1_000_003 + number))
     return order.tensor_split(n_batches(n_items, batch_size))
 
 
 def n_batches(n_items: int, batch_size: int) -> int:
-    """Return how many steps an epoch has."""
+    """Return how many steps see every item once."""
     return -(-n_items // batch_size)

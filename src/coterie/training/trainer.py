@@ -29,6 +29,7 @@ class Evaluation:
     record: Record
     h: Vectors  # (N, D)
     labels: Labels  # (N,)
+    objective: Objective  # to look at, not to change
 
 
 Watcher = Callable[[Evaluation], None]
@@ -42,6 +43,7 @@ class Trainer:
 
     batch_size: int
     epochs: int
+    epoch_steps: int | None  # none: as many as see every item once
     max_steps: int | None
     encoder_lr: float
     head_lr: float
@@ -79,7 +81,8 @@ class Run:
         stages = self.objective.stages(self.how.epochs)
         self.plan: list[tuple[Stage, int]] = [(stage, epoch) for stage in stages for epoch in range(stage.epochs)]
         self.original = self.views(0)[0]
-        self.per_epoch = n_batches(len(self.original), self.how.batch_size)
+        self.per_pass = n_batches(len(self.original), self.how.batch_size)
+        self.per_epoch = self.how.epoch_steps or self.per_pass
         planned = len(self.plan) * self.per_epoch
         self.total = planned if self.how.max_steps is None else min(planned, self.how.max_steps)
         self.optimizer = Optimizer(
@@ -90,11 +93,11 @@ class Run:
     def go(self) -> list[Record]:
         """Train to the end, or to the point where the guard stops it; leave the state that the guard prefers."""
         if self.checkpoint is None or not self.checkpoint.restore(self):
-            self.guard.begin(self._evaluate({"stage": "start", "epoch": 0, "step": 0}), self.objective)
+            self.guard.begin(self._evaluate({"stage": "start", "epoch": 0, "step": 0}))
         with track("Training", self.total) as advance, interruptible() as asked_to_stop:
             advance(self.step)
             try:
-                while self.step < self.total:
+                while self.step < self.total and not self.objective.settled:
                     self._epoch(advance, asked_to_stop)
             except TrainingError as error:
                 self.guard.stop(self.step, str(error))
@@ -112,8 +115,8 @@ class Run:
         if done == 0:
             self._announce(stage, epoch)
         self.objective.train()
-        for rows in batches(len(self.original), self.how.batch_size, seed=self.how.seed, epoch=number)[done:]:
-            self._step(stage, rows, advance)
+        for _ in range(done, self.per_epoch):
+            self._step(stage, self._rows(), advance)
             if self.step == self.total:
                 break
             if self.step % self.per_epoch:  # the end of an epoch is kept when it is on record
@@ -121,6 +124,11 @@ class Run:
                 self._keep(due=stop or self.step % self.how.checkpoint_every == 0, stop=stop)
         self._close(stage, epoch)
         self._keep(due=True, stop=asked_to_stop())
+
+    def _rows(self) -> torch.Tensor:
+        """Return the rows (B,) of this step; passes over the items follow each other, whatever an epoch is."""
+        number, place = divmod(self.step, self.per_pass)
+        return batches(len(self.original), self.how.batch_size, seed=self.how.seed, number=number)[place]
 
     def _step(self, stage: Stage, rows: torch.Tensor, advance: Advance) -> None:
         started = time.perf_counter()
@@ -169,7 +177,7 @@ class Run:
                 evaluation = self._evaluate(record)
             except InputError as error:  # the texts were fine when training began
                 raise TrainingError("the texts have become too much alike to tell the clusters apart") from error
-            self.guard.see(evaluation, self.objective)
+            self.guard.see(evaluation)
         if self.on_epoch is not None:
             self.on_epoch(self.history)
 
@@ -178,7 +186,7 @@ class Run:
         corpus = self._corpus()
         self.objective.finish(corpus, self.how.seed)
         h = corpus.h.numpy()
-        evaluation = Evaluation(record, h, self.objective.assign_all(h).argmax(axis=1))
+        evaluation = Evaluation(record, h, self.objective.assign_all(h).argmax(axis=1), self.objective)
         with torch.random.fork_rng():  # what a watcher draws does not reach the training
             for watch in self.watchers:
                 watch(evaluation)
