@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-augment bench-views format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-steps bench-augment bench-views format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -60,6 +60,24 @@ bench-sccl: $(READY) ## SCCL beside k-means on four sets, and how well its guard
 	$(BIN)/coterie bench run -m kmeans,sccl -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
+
+bench-aecl: $(READY) ## AECL beside k-means and SCCL on four sets, its ablations on one, and how it files texts
+	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s agnews,searchsnippets,stackoverflow --preset cpu
+	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s tweet -n 3 --preset cpu
+	for variant in no-ic no-pg no-entropy; do \
+	  $(BIN)/coterie bench run -m aecl -s searchsnippets --preset cpu --variant $$variant || exit; \
+	done
+	$(BIN)/coterie bench table --preset cpu
+	$(BIN)/coterie bench guard --preset cpu
+	$(BIN)/python benchmarks/filing.py
+
+bench-rstc: $(READY) ## RSTC beside k-means on four sets; what was run is kept
+	$(BIN)/coterie bench run -m kmeans,rstc -s agnews,searchsnippets,stackoverflow --preset cpu
+	$(BIN)/coterie bench run -m kmeans,rstc -s tweet -n 3 --preset cpu
+	$(BIN)/coterie bench table --preset cpu
+
+bench-steps: $(READY) ## a training step of every method against SCCL's
+	$(BIN)/python benchmarks/steps.py
 
 bench-augment: $(READY) ## texts per second of the augmenters against the time of the encoder
 	$(BIN)/python benchmarks/augment.py

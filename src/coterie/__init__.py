@@ -11,21 +11,18 @@ if TYPE_CHECKING:
     from coterie.clusterer import Clusterer as Clusterer
     from coterie.data import datasets as datasets
     from coterie.encoders.encoder import ENCODERS as ENCODERS
+    from coterie.methods.aecl import AECL as AECL
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbours import Neighbours as Neighbours
     from coterie.methods.sccl import SCCL as SCCL
 
-_PLACES = {
-    "ENCODERS": "coterie.encoders.encoder",
-    "METHODS": "coterie.clusterer",
-    "Clusterer": "coterie.clusterer",
-    "KMeans": "coterie.methods.kmeans",
-    "Neighbours": "coterie.methods.neighbours",
-    "SCCL": "coterie.methods.sccl",
-    "datasets": "coterie.data",
-    "load": "coterie.artifact",
-}
-__all__ = ["ENCODERS", "METHODS", "SCCL", "Clusterer", "KMeans", "Neighbours", "__version__", "datasets", "load"]
+_METHODS = ("AECL", "KMeans", "Neighbours", "SCCL")
+_PLACES = {name: f"coterie.methods.{name.lower()}" for name in _METHODS} | {
+    "ENCODERS": "coterie.encoders.encoder", "METHODS": "coterie.clusterer", "Clusterer": "coterie.clusterer",
+    "datasets": "coterie.data", "load": "coterie.artifact",
+}  # fmt: skip
+__all__ = ["AECL", "ENCODERS", "METHODS", "SCCL", "Clusterer", "KMeans", "Neighbours",
+           "__version__", "datasets", "load"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -48,12 +48,19 @@ class Corpus:
     counts: Tensor  # (N,) how often each item occurs
     labels: Tensor | None = None  # (N,) a first grouping, for methods that start from one
 
+    def sizes(self, n_clusters: int) -> Tensor:
+        """Return how many texts each group of the first grouping has (K,)."""
+        return self._members(n_clusters).sum(dim=0)
+
     def means(self, n_clusters: int) -> Tensor:
         """Return the mean vector of each group of the first grouping (K, D)."""
+        member = self._members(n_clusters)
+        return ((member.T @ self.h.double()) / member.sum(dim=0)[:, None]).float()
+
+    def _members(self, n_clusters: int) -> Tensor:
         if self.labels is None:
             raise TypeError("This corpus has no first grouping.")
-        member = nn.functional.one_hot(self.labels, n_clusters) * self.counts[:, None].double()  # (N, K)
-        return ((member.T @ self.h.double()) / member.sum(dim=0)[:, None]).float()
+        return nn.functional.one_hot(self.labels, n_clusters) * self.counts[:, None].double()  # (N, K)
 
 
 class Network(nn.Module):
@@ -104,6 +111,8 @@ class Objective(nn.Module, ABC):
     """How many augmented views of each text a step wants."""
     scratch: ClassVar[frozenset[str]] = frozenset()
     """Parameters and buffers that only training needs: checkpoints keep them, saved models do not."""
+    together: int | None = None
+    """How many rows are assigned together, taken from a fixed shuffle; None: each by itself, as promised."""
 
     def __init__(self, encoder: Network) -> None:
         super().__init__()
@@ -140,9 +149,19 @@ class Objective(nn.Module, ABC):
     @torch.inference_mode()
     def assign_all(self, h: Vectors, *, chunk: int = 8192) -> NDArray[np.float64]:
         """Return q for many rows without holding more than ``chunk`` at a time in flight."""
-        where = self.centers.device
-        parts = [self.assign(part.to(where)).cpu().numpy() for part in torch.split(torch.from_numpy(h), chunk)]
-        return np.concatenate(parts).astype(np.float64)
+        return np.asarray(self.in_parts(self.assign, torch.from_numpy(h), chunk).double().numpy())
+
+    def in_parts(self, ask: Callable[[Tensor], Tensor], h: Tensor, chunk: int) -> Tensor:
+        """Return what ``ask`` says of h (N, D), ``chunk`` rows at a time, or as many as are assigned ``together``."""
+        rows, where = torch.arange(len(h)), self.centers.device
+        if self.together:
+            rows, chunk = torch.randperm(len(h), generator=torch.Generator().manual_seed(0)), self.together
+        parts = [ask(h[part].to(where)).cpu() for part in torch.split(rows, chunk)]
+        return torch.cat(parts)[rows.argsort()]
+
+    def inside(self, h: Tensor) -> dict[str, Tensor]:
+        """Return what there is to look at in a batch h (B, D): ``z``, what is contrasted, and what else there is."""
+        return {"z": h}
 
     def learnt(self) -> dict[str, Tensor]:
         """Return what a copy must be given to behave the same: everything but frozen weights, which come from disk."""

@@ -17,6 +17,7 @@ from coterie.contracts import Labels
 from coterie.data.datasets import Dataset
 from coterie.data.texts import Texts
 from coterie.errors import InputError
+from coterie.evaluation.contrast import contrast_scores
 from coterie.evaluation.matching import match_clusters
 from coterie.evaluation.metrics import accuracy, agreement, inter_distance, intra_distance, silhouette
 from coterie.training.trainer import Evaluation, Record
@@ -75,6 +76,8 @@ class Curve:
             "inter_true": _defined(inter_distance, h, true_labels),
             "intra": _defined(intra_distance, h, labels),
             "inter": _defined(inter_distance, h, labels),
+            "silhouette": _defined(silhouette, h, labels),
+            **contrast_scores(evaluation.objective, h, true_labels),
         }
         self.points.append((evaluation.record, scores))
         self.seconds += time.perf_counter() - start

@@ -29,19 +29,23 @@ class Classifier(nn.Module):
         logits: Tensor = self.layers(x)
         return logits
 
-    def reach_all(self, logits: Tensor) -> None:
-        """Raise groups that no row of ``logits`` (N, K) chooses until each has the one row that is nearest to it.
+    def reach_all(self, logits: Tensor) -> bool:
+        """Raise groups that no row of ``logits`` (N, K) chooses until each has a row; return whether that was possible.
 
-        A row that is the only one of its group is not taken away from it.
+        It is not tried where more than a tenth of the groups are empty: such a head has not learnt its groups yet.
         """
-        offset = torch.zeros_like(self.offset)
-        logits = logits.double().cpu()
-        for k in range(logits.shape[1]):
-            labels = (logits + offset).argmax(dim=1)
-            sizes = labels.bincount(minlength=logits.shape[1])
-            if sizes[k] or not (sizes > 1).any():
-                continue
-            lead = (logits + offset).amax(dim=1) - (logits[:, k] + offset[k])  # (N,), how far k is behind
-            lead[sizes[labels] < 2] = torch.inf
-            offset[k] += lead.amin() + 1e-6
-        self.offset.copy_(offset)
+        logits, offset = logits.double().cpu(), torch.zeros(self.offset.shape, dtype=torch.float64)
+        n_clusters = len(offset)
+        for _ in range(2 * n_clusters):  # a raised group may take another's last row, which is raised in its turn
+            scores = logits + offset
+            best, labels = scores.max(dim=1)
+            empty = (labels.bincount(minlength=n_clusters) == 0).nonzero().flatten()
+            if not len(empty):
+                self.offset.copy_(offset)
+                return True
+            if len(empty) > n_clusters / 10:
+                break
+            behind = (best - scores[:, empty[0]]).sort().values[:2]
+            offset[empty[0]] += behind.mean()  # past the nearest row, short of the second
+        self.offset.zero_()
+        return False

@@ -107,6 +107,10 @@ class SCCLObjective(Objective):
         scale = self.hp.scale
         return student_t(scale * h, scale * self.mu, alpha=self.hp.degrees_of_freedom)
 
+    def inside(self, h: Tensor) -> dict[str, Tensor]:
+        """Return z (B, d), what Eq. 1 contrasts."""
+        return {"z": self.g(h)}
+
     def place(self, corpus: Corpus) -> None:
         """Move the centers to where k-means from them ends."""
         self.mu.data.copy_(self._kmeans(corpus))

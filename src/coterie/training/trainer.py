@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -152,8 +153,9 @@ class Run:
         hooks = [hook for hook in (stage.before if epoch == 0 else None, stage.before_epoch) if hook]
         if hooks:
             corpus = self._corpus()
-            for hook in hooks:
-                hook(corpus)
+            with _alike():
+                for hook in hooks:
+                    hook(corpus)
 
     def _batch(self, rows: torch.Tensor) -> Batch:
         original = self.original[rows]
@@ -173,10 +175,8 @@ class Run:
         record: Record = {"stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": seconds, **means}
         self.history.append(record)  # first: what the guard finds is added to it
         if self.guard.active or self.watchers:
-            try:
+            with _alike():
                 evaluation = self._evaluate(record)
-            except InputError as error:  # the texts were fine when training began
-                raise TrainingError("the texts have become too much alike to tell the clusters apart") from error
             self.guard.see(evaluation)
         if self.on_epoch is not None:
             self.on_epoch(self.history)
@@ -205,3 +205,12 @@ class Run:
         if not self.checkpoint.path.exists():
             return f"{stopped} That was before the first checkpoint, so nothing was kept."
         return f"{stopped} {self.checkpoint.path} keeps it: the same command goes on from there."
+
+
+@contextmanager
+def _alike() -> Iterator[None]:
+    """Say what it means when texts that were fine at the start can no longer be grouped."""
+    try:
+        yield
+    except InputError as error:
+        raise TrainingError("the texts have become too much alike to tell the clusters apart") from error
