@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from coterie.data import datasets as datasets
     from coterie.encoders.encoder import ENCODERS as ENCODERS
     from coterie.methods.aecl import AECL as AECL
+    from coterie.methods.deccrl import DECCRL as DECCRL
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbours import Neighbours as Neighbours
     from coterie.methods.rstc import RSTC as RSTC
     from coterie.methods.sccl import SCCL as SCCL
 
-_METHODS = ("AECL", "KMeans", "Neighbours", "RSTC", "SCCL")
+_METHODS = ("AECL", "DECCRL", "KMeans", "Neighbours", "RSTC", "SCCL")
 _PLACES = {name: f"coterie.methods.{name.lower()}" for name in _METHODS} | {
     "ENCODERS": "coterie.encoders.encoder", "METHODS": "coterie.clusterer", "Clusterer": "coterie.clusterer",
     "datasets": "coterie.data", "load": "coterie.artifact",
 }  # fmt: skip
-__all__ = ["AECL", "ENCODERS", "METHODS", "RSTC", "SCCL", "Clusterer", "KMeans", "Neighbours",
+__all__ = ["AECL", "DECCRL", "ENCODERS", "METHODS", "RSTC", "SCCL", "Clusterer", "KMeans", "Neighbours",
            "__version__", "datasets", "load"]  # fmt: skip
 
 

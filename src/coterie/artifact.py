@@ -21,10 +21,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file as load_arrays
 from safetensors.numpy import save_file as save_arrays
+from torch import nn
 
 import coterie
 from coterie.clusterer import METHODS, Clusterer
-from coterie.contracts import Objective
+from coterie.contracts import Network, Objective
 from coterie.data.atomic import atomic_folder
 from coterie.encoders.encoder import ENCODERS, Encoder, EncoderState, make_encoder
 from coterie.errors import ArtifactError, InputError
@@ -64,7 +65,7 @@ def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
             "name": encoder.name,
             "params": encoder.params(),
             "fingerprint": encoder.fingerprint(),
-            "dim": int(model.objective_.centers.shape[1]),
+            "dim": _takes(model.objective_.encoder),
         },
         "notes": model._notes(),
         "texts": {"n": model.n_texts_, "sha256": model.texts_sha256_},
@@ -139,14 +140,16 @@ def _load_encoder(folder: Path, config: dict[str, Any]) -> Encoder:
 
 
 def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
-    own = _kept(objective)
+    own, weights = _kept(objective), dict(objective.named_parameters())
     if own.keys() != tensors.keys():
         raise ArtifactError(f"{path} holds {sorted(tensors)}, expected {sorted(own)}.")
     for name, value in tensors.items():
         expected = tuple(own[name].shape)
         if expected[:1] == (0,) and value.shape[1:] == expected[1:]:  # as long as the corpus was
-            module, _, buffer = name.rpartition(".")
-            setattr(objective.get_submodule(module), buffer, torch.from_numpy(value))
+            module, _, own_name = name.rpartition(".")
+            filled = torch.from_numpy(value)
+            learns = name in weights
+            setattr(objective.get_submodule(module), own_name, nn.Parameter(filled) if learns else filled)
         elif expected != value.shape:
             raise ArtifactError(f"{path}: {name} has shape {value.shape}, expected {expected}.")
     objective.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()}, strict=False)
@@ -154,6 +157,11 @@ def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
 
 def _kept(objective: Objective) -> dict[str, torch.Tensor]:
     return {name: value for name, value in objective.learnt().items() if name not in objective.scratch}
+
+
+def _takes(network: Network) -> int:
+    """Return the width of what an encoder gives to ``network``, which may end in another one."""
+    return int(getattr(network, "takes", network.dim))
 
 
 def _contiguous(tensors: dict[str, Any]) -> dict[str, Any]:

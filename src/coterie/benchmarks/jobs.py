@@ -9,6 +9,7 @@ from typing import Any
 from coterie.benchmarks.recipes import DECIDED, Preset, check_values, recipe_for, variants
 from coterie.clusterer import METHODS
 from coterie.data.datasets import SOURCES
+from coterie.data.splits import SPLITS
 from coterie.encoders.encoder import ENCODERS, make_encoder
 from coterie.errors import InputError
 from coterie.hyper import settings
@@ -32,6 +33,7 @@ class Job:
     encoder_params: Mapping[str, Any] = field(default_factory=dict)  # all of them
     params: Mapping[str, Any] = field(default_factory=dict)  # all of them
     overrides: Mapping[str, Any] = field(default_factory=dict)  # those of `params` that the caller asked for
+    split: bool = False  # learn from one part of the set, be judged on the other
 
     def head(self) -> Result:
         """Return the part of a result that says what was asked."""
@@ -39,7 +41,7 @@ class Job:
             "method": self.method, "variant": self.variant, "preset": self.preset, "set": self.dataset,
             "seed": self.seed, "encoder": {"name": self.encoder, "params": dict(self.encoder_params)},
             "params": dict(self.params), "overrides": dict(self.overrides),
-        }  # fmt: skip
+        } | ({"split": True} if self.split else {})  # fmt: skip
 
     def is_in(self, results: Iterable[Result]) -> bool:
         """Whether one of ``results`` is this job's; a setting that a result does not know had its default."""
@@ -47,6 +49,7 @@ class Job:
         plain = ("method", "variant", "preset", "set", "seed", "overrides")
         return any(
             all(result[key] == head[key] for key in plain)
+            and result.get("split", False) == self.split
             and result["encoder"]["name"] == self.encoder
             and defaults(ENCODERS[self.encoder]) | result["encoder"]["params"] == self.encoder_params
             and complete(result) == self.params
@@ -56,7 +59,8 @@ class Job:
     def __str__(self) -> str:
         name = self.method + (f"/{self.variant}" if self.variant else "")
         changed = "".join(f" {key}={value}" for key, value in self.overrides.items())
-        return f"{self.dataset} {name}{changed} seed {self.seed}"
+        part = " (test part)" if self.split else ""
+        return f"{self.dataset}{part} {name}{changed} seed {self.seed}"
 
 
 def expand(  # noqa: PLR0913
@@ -68,6 +72,7 @@ def expand(  # noqa: PLR0913
     variant: str = "",
     encoder: str = "",
     overrides: Mapping[str, str] | None = None,
+    split: bool = False,
 ) -> list[Job]:
     """Return the jobs, every set from the first seed before any from the second.
 
@@ -78,13 +83,17 @@ def expand(  # noqa: PLR0913
     for method in methods:
         METHODS[method]  # raises, and names those there are
     datasets = expand_sets(sets)
+    if split and (whole := [name for name in datasets if name not in SPLITS]):
+        raise InputError(f"The set {whole[0]!r} has no train and test part. There are: {', '.join(SPLITS)}.")
     if variant and not any(variant in variants(method) for method in methods):
         there = [f"{method}: {', '.join(variants(method)) or 'none'}" for method in methods]
         raise InputError(f"There is no variant called {variant!r}. There are, for {'; for '.join(there)}.")
     asked = {method: _overrides(overrides or {}, method, methods) for method in methods}
     return [
         _settled(
-            Job(method, dataset, seed, preset, variant if variant in variants(method) else ""), encoder, asked[method]
+            Job(method, dataset, seed, preset, variant if variant in variants(method) else "", split=split),
+            encoder,
+            asked[method],
         )
         for seed in range(n_seeds)
         for dataset in datasets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import platform
 import re
@@ -25,6 +26,7 @@ from coterie.benchmarks.results import append_result, mend, read_results
 from coterie.clusterer import METHODS, Clusterer
 from coterie.contracts import Labels
 from coterie.data import datasets
+from coterie.data.splits import load_split
 from coterie.data.texts import check_texts
 from coterie.deep import DeepClusterer
 from coterie.encoders.encoder import ENCODERS
@@ -65,24 +67,38 @@ def run_jobs(jobs: Sequence[Job], out: Path, folder: Path, *, show: bool = False
         yield Outcome(job, result)
 
 
-def run_job(job: Job, data: datasets.Dataset, folder: Path) -> tuple[Result, Labels]:
-    """Fit and measure in this process; return the result and the labels it is about."""
+def run_job(
+    job: Job, data: datasets.Dataset, folder: Path, test: datasets.Dataset | None = None
+) -> tuple[Result, Labels]:
+    """Fit and measure in this process; return the result and the labels it is about.
+
+    With ``test``, true labels are compared with those that the model gives to these texts, which it has not seen.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model, told = _fit(job, data, folder)
+        judged, true_labels = (model, data.true_labels) if test is None else (_filed(model, test), test.true_labels)
     ours = [str(warning.message) for warning in caught if warning.category.__module__.startswith("coterie")]
     result = job.head() | {
         "n": len(data.texts), "k": len(data.label_names), **told,
-        "label_based": label_based(data.true_labels, model), "label_free": label_free(data.texts, model),
-        "labels_sha256": hashlib.sha256(np.ascontiguousarray(model.labels_, dtype="<i8").tobytes()).hexdigest(),
+        "label_based": label_based(true_labels, judged), "label_free": label_free(data.texts, model),
+        "labels_sha256": hashlib.sha256(np.ascontiguousarray(judged.labels_, dtype="<i8").tobytes()).hexdigest(),
         "warnings": ours, "versions": {name: version(name) for name in _PACKAGES},
         "machine": {"python": platform.python_version(), "threads": torch.get_num_threads()},
     }  # fmt: skip
-    return result, model.labels_
+    return result | ({} if test is None else {"n_test": len(test.texts)}), judged.labels_
 
 
 def _work(job: Job, folder: Path) -> Result:
-    return run_job(job, datasets.load(job.dataset), folder)[0]
+    train, test = load_split(job.dataset) if job.split else (datasets.load(job.dataset), None)
+    return run_job(job, train, folder, test)[0]
+
+
+def _filed(model: Clusterer, data: datasets.Dataset) -> Clusterer:
+    """Return the model with the labels of other texts than those it was fitted on."""
+    other = copy.copy(model)
+    other.labels_, other.confidence_ = model.assign(data.texts)
+    return other
 
 
 def _fit(job: Job, data: datasets.Dataset, folder: Path) -> tuple[Clusterer, dict[str, Any]]:

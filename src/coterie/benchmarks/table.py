@@ -70,7 +70,8 @@ def _columns(results: Iterable[Result]) -> list[Column]:
     """Return the columns: by encoder, its k-means first."""
     found: dict[tuple[str, ...], Column] = {}
     for result in results:
-        key = (result["method"], result["variant"], result["preset"], _encoder(result), _changed(result["overrides"]))
+        variant = ", ".join(filter(None, [result["variant"], "test part" if result.get("split") else ""]))
+        key = (result["method"], variant, result["preset"], _encoder(result), _changed(result["overrides"]))
         found.setdefault(key, Column(*key)).add(result)
     encoders = list(dict.fromkeys(column.encoder for column in found.values()))
     return sorted(found.values(), key=lambda column: (encoders.index(column.encoder), column.method != BASELINE))

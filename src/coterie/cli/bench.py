@@ -40,6 +40,9 @@ def run(
     ] = "",
     variant: Annotated[str, typer.Option("--variant", help="A recipe laid over the others, e.g. official-code.")] = "",
     settings: options.Settings = None,
+    split: Annotated[
+        bool, typer.Option("--split", help="Learn from the train part of a set, be judged on its test part.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The results [default: benchmarks/results/PRESET.jsonl].")
     ] = None,
@@ -59,7 +62,7 @@ def run(
     target = out or _default(preset)
     jobs = expand(
         _listed(methods), _listed(sets), seeds, preset.value,
-        variant=variant, encoder=encoder, overrides=_pairs(settings),
+        variant=variant, encoder=encoder, overrides=_pairs(settings), split=split,
     )  # fmt: skip
     left = missing(jobs, target)
     say(f"{len(jobs)} jobs, {len(jobs) - len(left)} of them in {target} already", quiet=quiet)

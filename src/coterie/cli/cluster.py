@@ -10,7 +10,7 @@ import typer
 
 from coterie.cli import options
 from coterie.cli.reading import Input, read_input
-from coterie.cli.tables import print_clusters, print_json, progress, say
+from coterie.cli.tables import print_clusters, print_json, print_topics, progress, say
 
 if TYPE_CHECKING:
     from coterie.clusterer import Clusterer
@@ -83,6 +83,8 @@ def cluster(
         print_json(rows)
     else:
         print_clusters(rows)
+        if "topics" in rows[0]:
+            print_topics((row["cluster"], row["topics"]) for row in rows)
     if hasattr(model, "guard_"):
         say(str(model.guard_), quiet=quiet)
     say(f"{n_clusters} clusters in {time.perf_counter() - start:.0f} s.", quiet=quiet)
@@ -105,9 +107,10 @@ def _check_target(out: Path | None, overwrite: bool) -> None:
 
 def _describe(model: Clusterer, given: Input) -> list[dict[str, Any]]:
     from coterie.describe.clusters import describe
+    from coterie.describe.topics import topics_of
 
     texts = ["" if text is None else str(text) for text in given.texts]
-    rows = describe(texts, model.labels_, model.confidence_, model.n_clusters)
+    rows = describe(texts, model.labels_, model.confidence_, model.n_clusters, topics=topics_of(model))
     return [row.as_dict() for row in rows]
 
 
@@ -121,6 +124,8 @@ def _write(out: Path, model: Clusterer, given: Input, rows: list[dict[str, Any]]
     summary = {name: [row[name] for row in rows] for name in rows[0]}
     summary["keywords"] = [", ".join(words) for words in summary["keywords"]]
     summary["examples"] = [" | ".join(texts) for texts in summary["examples"]]
+    if "topics" in summary:
+        summary["topics"] = [" | ".join(", ".join(topic["words"][:5]) for topic in row["topics"]) for row in rows]
     with atomic_folder(out) as folder:
         write_table(table, folder / f"assignments{table.suffix}")
         write_table(Table(summary, "csv"), folder / "clusters.csv")

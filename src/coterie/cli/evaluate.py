@@ -22,6 +22,8 @@ _MEANING = {
     "dunn": "least distance between groups over largest within",
     "intra_distance": "mean distance to the own group's mean",
     "inter_distance": "mean distance of a group's mean to the nearest other",
+    "coherence": "how often words of a topic are in one text, -1 to 1 (NPMI)",
+    "diversity": "share of different words among the words of all topics",
 }
 
 
@@ -66,13 +68,19 @@ def evaluate(
 
 def _with_model(folder: Path, given: Input, truth: str | None) -> dict[str, float]:
     from coterie.artifact import load
+    from coterie.describe.topics import top_words
     from coterie.evaluation.metrics import shape
+    from coterie.evaluation.topics import coherence, diversity
 
     model = load(folder)
     labels = model.predict(given.texts)
     scores = _against_truth(given, truth, labels) if truth else {}
     told = labels >= 0
-    return scores | shape(model.transform(given.texts)[told], labels[told])
+    scores |= shape(model.transform(given.texts)[told], labels[told])
+    if words := top_words(model):
+        texts = [str(given.texts[i]) for i in told.nonzero()[0]]
+        scores |= {"coherence": coherence(words, texts), "diversity": diversity(words)}
+    return scores
 
 
 def _against_truth(given: Input, truth: str | None, clusters: Any) -> dict[str, float]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from coterie.cli import options
-from coterie.cli.tables import print_clusters, print_json, print_table
+from coterie.cli.tables import print_clusters, print_json, print_table, print_topics
 
 
 def info(model: options.Model, as_json: options.Json = False) -> None:
-    """Show the settings, the training texts' hash, the versions and the clusters of MODEL."""
+    """Show the settings, the training texts' hash, the versions, the clusters and their topics of MODEL."""
     from coterie.artifact import read_clusters, read_config
     from coterie.training.guard import Verdict
 
     config, clusters = read_config(model), read_clusters(model)
     if as_json:
-        print_json(config | {"clusters": clusters})
+        notes = {name: value for name, value in config.get("notes", {}).items() if name != "words"}  # thousands
+        print_json(config | {"notes": notes, "clusters": clusters})
         return
     encoder = config["encoder"]
     settings = {name: value for name, value in config["params"].items() if name != "encoder"}
@@ -29,6 +30,8 @@ def info(model: options.Model, as_json: options.Json = False) -> None:
     print_table(["", ""], rows.items())
     if clusters:
         print_clusters(clusters)
+    if topics := config.get("notes", {}).get("topics"):
+        print_topics(enumerate(topics))
 
 
 def _listed(values: dict[str, object]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import coterie
-from coterie.cli import assign, augment, bench, cluster, evaluate, info, listings
+from coterie.cli import assign, augment, bench, cluster, evaluate, info, listings, topics
 from coterie.cli.errors import guarded
 
 app = typer.Typer(
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
-    cluster.cluster, assign.assign, info.info, evaluate.evaluate, augment.augment,
+    cluster.cluster, assign.assign, info.info, topics.topics, evaluate.evaluate, augment.augment,
     listings.methods, listings.encoders, listings.augmenters, listings.datasets,
 ):  # fmt: skip
     app.command()(guarded(command))

@@ -87,3 +87,16 @@ def print_clusters(rows: Iterable[dict[str, Any]]) -> None:
         right=["cluster", "size", "share", "sure"],
         cut=["typical texts"],
     )
+
+
+def print_topics(clusters: Iterable[tuple[int, Sequence[dict[str, Any]]]], *, n_words: int = 5) -> None:
+    """Print the topics of every cluster: its share of the cluster's texts, and its most likely words."""
+    print_table(
+        ["cluster", "topic", "weight", "words"],
+        [
+            [str(cluster), str(number), f"{topic['weight']:.2f}", ", ".join(topic["words"][:n_words])]
+            for cluster, topics in clusters
+            for number, topic in enumerate(topics, start=1)
+        ],
+        right=["cluster", "topic", "weight"],
+    )

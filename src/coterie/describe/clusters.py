@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from coterie.contracts import Labels
 from coterie.describe.keywords import keywords
+from coterie.heads.topics import Topic
 
 
 @dataclass(frozen=True)
@@ -23,14 +24,22 @@ class ClusterRow:
     confidence: float
     keywords: list[str]
     examples: list[str]
+    topics: list[Topic] = field(default_factory=list)  # of methods that have them
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
+        """Return plain values for JSON; topics only where there are some."""
+        values = asdict(self)
+        return values if self.topics else {name: value for name, value in values.items() if name != "topics"}
 
 
 def describe(
-    texts: Sequence[str], labels: Labels, confidence: NDArray[np.float64], n_clusters: int, *, n_examples: int = 2
+    texts: Sequence[str],
+    labels: Labels,
+    confidence: NDArray[np.float64],
+    n_clusters: int,
+    *,
+    n_examples: int = 2,
+    topics: Sequence[list[Topic]] = (),
 ) -> list[ClusterRow]:
     """Return the table, largest cluster first. ``labels`` may hold -1 for blank texts."""
     told = np.flatnonzero(labels >= 0)
@@ -47,6 +56,7 @@ def describe(
                 confidence=float(confidence[members].mean()) if len(members) else 0.0,
                 keywords=words[cluster],
                 examples=list(dict.fromkeys(texts[i] for i in surest.tolist()))[:n_examples],
+                topics=topics[cluster] if topics else [],
             )
         )
     return sorted(rows, key=lambda row: -row.size)

@@ -7,35 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer
 
 from coterie.contracts import Labels
-
-# What a contraction leaves behind when it is cut at the apostrophe.
-_LEFTOVERS = {
-    "don",
-    "doesn",
-    "didn",
-    "isn",
-    "wasn",
-    "aren",
-    "couldn",
-    "won",
-    "ve",
-    "ll",
-    "re",
-    "im",
-    "ive",
-    "haven",
-    "hasn",
-    "hadn",
-    "weren",
-    "wouldn",
-    "shouldn",
-    "mustn",
-    "needn",
-    "ain",
-}
+from coterie.data.vocabulary import STOP_WORDS
 
 
 def keywords(texts: Sequence[str], labels: Labels, n_clusters: int, *, n_words: int = 5) -> list[list[str]]:
@@ -73,7 +48,7 @@ def _extends(word: str, other: str) -> bool:
 
 def _count(texts: Sequence[str]) -> tuple[csr_matrix, list[str]]:
     counters = (
-        CountVectorizer(stop_words=sorted(ENGLISH_STOP_WORDS | _LEFTOVERS), token_pattern=r"(?u)\b[^\W\d]\w+\b"),
+        CountVectorizer(stop_words=sorted(STOP_WORDS), token_pattern=r"(?u)\b[^\W\d]\w+\b"),
         CountVectorizer(token_pattern=r"\S+"),  # texts of stop words, emoji, single letters
     )
     for counter in counters:
