@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from coterie.heads.classifier import Classifier
-from coterie.heads.precise import in_double, rows_in_double
+from coterie.heads.precise import in_double
 
 
 def head():
@@ -78,24 +78,3 @@ def test_gradients_reach_the_module_through_it():
     in_double(module, rows()).square().sum().backward()
     assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in module[4].parameters())
     assert module[4].weight.grad.dtype == torch.float32
-
-
-@pytest.mark.parametrize("chunk", [1, 7, 40, 1000])
-def test_many_rows_come_out_as_a_few_do(chunk):
-    module, x = head(), rows()
-    result = rows_in_double(module, x, chunk=chunk)
-    torch.testing.assert_close(result, in_double(module, x), atol=1e-13, rtol=0)
-    assert not result.requires_grad
-    assert module.training
-
-
-def test_not_more_than_a_chunk_is_in_flight():
-    seen = []
-
-    class Watched(nn.Linear):
-        def forward(self, x):
-            seen.append(len(x))
-            return super().forward(x)
-
-    rows_in_double(Watched(6, 2), rows(), chunk=15)
-    assert seen == [15, 15, 10]

@@ -328,10 +328,7 @@ def test_a_schedule_does_not_wait_for_an_end_that_comes_earlier(train, settling,
     np.testing.assert_allclose(np.diff(events[:, 0]), -0.1 * (1 - np.arange(6) / 12), rtol=1e-4)
 
 
-within = pytest.mark.xfail(reason="a resumed run asks `settled` in the middle of the epoch too, and ends there")
-
-
-@pytest.mark.parametrize("after", [1, 2, 3, pytest.param(4, marks=within), pytest.param(5, marks=within)])
+@pytest.mark.parametrize("after", [1, 2, 3, 4, 5])
 def test_a_resumed_training_settles_at_the_same_point(train, resumed, settling, after):
     whole = train(settling, epochs=9, guard="on")
     again = resumed(settling, after, epochs=9, guard="on")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -24,13 +23,3 @@ def in_double(module: nn.Module, *inputs: Tensor, **options: Any) -> Any:
     finally:
         for part, flag in training.items():
             part.training = flag
-
-
-@torch.no_grad()
-def rows_in_double(module: nn.Module, x: Tensor, *, chunk: int = 8192) -> Tensor:
-    """Return ``module(x)`` for many rows that do not depend on each other, without gradient, ``chunk`` at a time.
-
-    x (N, ...) may be on another device than the module; the result is where the module is.
-    """
-    where = next(module.parameters()).device
-    return torch.cat([in_double(module, part.to(where)) for part in torch.split(x, chunk)])

@@ -63,9 +63,13 @@ class TaughtObjective(Objective):
             labels = (logits + self.classifier.offset.cpu()).argmax(dim=1)
             mu = replace(corpus, labels=labels).means(self.n_clusters)
         else:
-            start = replace(corpus, labels=self.groups.cpu()).means(self.n_clusters)
-            mu = kmeans_centers(corpus.h, corpus.counts, self.n_clusters, seed=0, start=start)
+            mu = self.from_groups(corpus)
         self.nearest.place(mu, corpus.h)
+
+    def from_groups(self, corpus: Corpus) -> Tensor:
+        """Return the centers (K, D) of k-means that starts at the means of the groups."""
+        start = replace(corpus, labels=self.groups.cpu()).means(self.n_clusters)
+        return kmeans_centers(corpus.h, corpus.counts, self.n_clusters, seed=0, start=start)
 
     @property
     def centers(self) -> Tensor:

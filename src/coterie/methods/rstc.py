@@ -14,7 +14,6 @@ Labels are made and compared before every epoch, not at M growing distances and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -22,10 +21,11 @@ from torch import Tensor
 
 from coterie.contracts import Batch, Corpus, Network, Objective, Stage, Terms
 from coterie.deep import DeepClusterer
-from coterie.heads.centers import NearestCenter, kmeans_centers, squared_distances
+from coterie.heads.centers import squared_distances
 from coterie.heads.classifier import Classifier
-from coterie.heads.precise import rows_in_double
+from coterie.heads.precise import in_double
 from coterie.heads.projection import projection
+from coterie.heads.taught import TaughtObjective
 from coterie.hyper import hyper
 from coterie.losses.contrastive import nt_xent
 from coterie.losses.transport import Marginal, adaptive_transport
@@ -52,35 +52,29 @@ class RSTC(DeepClusterer, name="rstc"):
         return RSTCObjective(self, encoder)
 
 
-class RSTCObjective(Objective):
-    """Projection head g, classifier P, and the pseudo-labels that P is taught."""
+class RSTCObjective(TaughtObjective):
+    """Projection head g, classifier P, and the pseudo-labels y that P is taught."""
 
     n_augmented = 2
-    scratch = frozenset("groups pseudo_labels predicted changed b g.0.weight g.0.bias g.2.weight g.2.bias".split())
+    scratch = TaughtObjective.scratch | set("y predicted changed b g.0.weight g.0.bias g.2.weight g.2.bias".split())
 
-    groups: Tensor  # (N,) the first grouping
-    pseudo_labels: Tensor  # (N,) y
+    y: Tensor  # (N,)
     predicted: Tensor  # (N,) likeliest groups when P was last asked; -1 before
     changed: Tensor  # () share of them that were others the time before
     b: Tensor  # (K,)
-    taught: Tensor  # () whether P files texts; else the nearest center does
 
     def __init__(self, hp: RSTC, encoder: Network) -> None:
-        super().__init__(encoder)
-        self.hp = hp
-        self.g = projection(encoder.dim)
-        self.classifier = Classifier(encoder.dim, hp.n_clusters, width=max(encoder.dim, 256))
-        self.nearest = NearestCenter(hp.n_clusters, encoder.dim)
-        for name in ("groups", "pseudo_labels", "predicted"):
+        super().__init__(encoder, hp.n_clusters, Classifier(encoder.dim, hp.n_clusters, width=max(encoder.dim, 256)))
+        self.hp, self.g = hp, projection(encoder.dim)
+        for name in ("y", "predicted"):
             self.register_buffer(name, torch.zeros(0, dtype=torch.long))
         self.register_buffer("changed", torch.ones((), dtype=torch.float64))
         self.register_buffer("b", torch.full((hp.n_clusters,), 1 / hp.n_clusters, dtype=torch.float64))
-        self.register_buffer("taught", torch.tensor(False))
 
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """Take the first grouping as labels."""
-        self.groups = torch.as_tensor(corpus.labels, device=self.b.device).clone()
-        self.pseudo_labels, self.predicted = self.groups.clone(), torch.full_like(self.groups, -1)
+        super().start(corpus, seed)
+        self.y, self.predicted = self.groups.clone(), torch.full_like(self.groups, -1)
 
     def stages(self, epochs: int) -> Sequence[Stage]:
         """Return contrast alone, contrast and the first groups, contrast and the labels of transport."""
@@ -99,7 +93,7 @@ class RSTCObjective(Objective):
     def joint(self, batch: Batch) -> Terms:
         """Return the terms of the loss above."""
         h_1, h_2 = self.encoder(*batch.augmented)
-        y = self.pseudo_labels[batch.rows]  # (B,)
+        y = self.y[batch.rows]  # (B,)
         p_1, p_2 = self.classifier(self.hp.scale * h_1), self.classifier(self.hp.scale * h_2)  # (B, K) logits
         return self._instance(h_1, h_2) | {"pseudo_label": F.cross_entropy(p_1, y) + F.cross_entropy(p_2, y)}
 
@@ -108,43 +102,33 @@ class RSTCObjective(Objective):
         return {"instance": self.hp.instance_weight * loss}
 
     def regroup(self, corpus: Corpus) -> None:
-        """Group anew what the instance loss alone has moved."""
-        self.groups.copy_(squared_distances(corpus.h, self._kmeans(corpus)).argmin(dim=1))
-        self.pseudo_labels.copy_(self.groups)
+        """Group anew what the instance loss alone has moved, by k-means from the first groups."""
+        self.groups.copy_(squared_distances(corpus.h, self.from_groups(corpus)).argmin(dim=1))
+        self.y.copy_(self.groups)
 
     def relabel(self, corpus: Corpus) -> None:
         """Make the labels of the coming epoch, and see how many texts P files otherwise than an epoch ago."""
-        log_p, hp = self._logits(corpus.h).log_softmax(dim=1), self.hp  # (N, K)
-        weight, predicted = hp.balance_weight / hp.n_clusters, log_p.argmax(dim=1)
-        plan = adaptive_transport(log_p.float(), epsilon=hp.epsilon, weight=weight, b=self.b, marginal=hp.marginal)
+        self.begin_to_teach(corpus)
+        log_p, hp = self.in_parts(self.logits, corpus.h, 8192).log_softmax(dim=1), self.hp  # (N, K)
+        weight, predicted = hp.balance_weight / hp.n_clusters, log_p.argmax(dim=1).to(self.y.device)
+        plan = adaptive_transport(
+            log_p.float(), epsilon=hp.epsilon, weight=weight, b=self.b.cpu(), marginal=hp.marginal
+        )
         self.changed.copy_((predicted != self.predicted).double().mean())
-        self.predicted, self.pseudo_labels, self.b = predicted, plan.labels, plan.b
+        self.predicted.copy_(predicted)
+        self.y.copy_(plan.labels)
+        self.b.copy_(plan.b)
 
     @property
     def settled(self) -> bool:
         """Whether P hardly changes its mind any more."""
         return bool(self.changed < self.hp.tolerance)
 
-    def finish(self, corpus: Corpus, seed: int | None) -> None:
-        """Let P file the texts if it has learnt from transport and reaches every group, else the nearest center."""
-        logits = self._logits(corpus.h)
-        self.taught.fill_(bool((self.predicted >= 0).all()) and self.classifier.reach_all(logits))
-        filed = replace(corpus, labels=(logits + self.classifier.offset).argmax(dim=1).cpu())
-        self.nearest.place(filed.means(self.hp.n_clusters) if self.taught else self._kmeans(corpus), corpus.h)
+    @torch.no_grad()
+    def logits(self, h: Tensor) -> Tensor:
+        """Return what P says (B, K) of clean texts."""
+        return in_double(self.classifier, self.hp.scale * h)  # type: ignore[no-any-return]
 
-    def _logits(self, h: Tensor) -> Tensor:
-        return rows_in_double(self.classifier, self.hp.scale * h)
-
-    def _kmeans(self, corpus: Corpus) -> Tensor:
-        start = replace(corpus, labels=self.groups.cpu()).means(self.hp.n_clusters)
-        return kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, seed=0, start=start)
-
-    @property
-    def centers(self) -> Tensor:
-        """Return the means of the clusters."""
-        return self.nearest.mu
-
-    def assign(self, h: Tensor) -> Tensor:
-        """Return q (B, K)."""
-        q: Tensor = (self._logits(h) + self.classifier.offset).softmax(dim=1) if self.taught else self.nearest(h)
-        return q
+    def inside(self, h: Tensor) -> dict[str, Tensor]:
+        """Return z (B, d), what the instance loss contrasts."""
+        return {"z": self.g(h)}

@@ -98,7 +98,7 @@ class Run:
         with track("Training", self.total) as advance, interruptible() as asked_to_stop:
             advance(self.step)
             try:
-                while self.step < self.total and not self.objective.settled:
+                while self.step < self.total and not self._settled():
                     self._epoch(advance, asked_to_stop)
             except TrainingError as error:
                 self.guard.stop(self.step, str(error))
@@ -107,6 +107,10 @@ class Run:
         self.guard.settle(self.objective)
         self.objective.eval()
         return self.history
+
+    def _settled(self) -> bool:
+        """Whether to end here; asked between epochs only, also by a run that goes on within one."""
+        return self.step % self.per_epoch == 0 and self.objective.settled
 
     def _epoch(self, advance: Advance, asked_to_stop: Callable[[], bool]) -> None:
         """Train from where the epoch is to its end."""
