@@ -23,6 +23,7 @@ from coterie.evaluation.metrics import accuracy
 from coterie.methods.aecl import AECLObjective
 
 
+@torch.inference_mode()
 def beside_batches(objective: AECLObjective, h: torch.Tensor, order: torch.Tensor, size: int) -> Labels:
     """Return the labels of h (N, D) when ``size`` rows at a time, taken in ``order``, attend to each other."""
     objective.together = size
@@ -33,7 +34,6 @@ def beside_batches(objective: AECLObjective, h: torch.Tensor, order: torch.Tenso
     return labels.numpy()
 
 
-@torch.inference_mode()
 def compare(name: str) -> None:
     """Print the scores of every way, and how many texts it files otherwise than ours."""
     data = datasets.load(name)
@@ -46,7 +46,7 @@ def compare(name: str) -> None:
     first_rows = np.unique(texts.inverse[texts.inverse >= 0], return_index=True)[1]
     by_class = torch.from_numpy(np.argsort(data.true_labels[texts.inverse >= 0][first_rows], kind="stable"))
     ways = {
-        "400 stored texts": objective.assign(h).argmax(dim=1).numpy(),
+        "400 stored texts": model.predict(texts.unique),
         "batches of 400, shuffled": beside_batches(objective, h, shuffled, 400),
         "batches of 20, shuffled": beside_batches(objective, h, shuffled, 20),
         "batches of 400, sorted by class": beside_batches(objective, h, by_class, 400),
