@@ -61,11 +61,11 @@ bench-sccl: $(READY) ## SCCL beside k-means on four sets, and how well its guard
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
 
-bench-aecl: $(READY) ## AECL beside k-means and SCCL on four sets, its ablations on one, and how it files texts
+bench-aecl: $(READY) ## AECL beside k-means and SCCL on four sets; on Tweet its ablations, and how it files texts
 	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s agnews,searchsnippets,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s tweet -n 3 --preset cpu
-	for variant in no-ic no-pg no-entropy; do \
-	  $(BIN)/coterie bench run -m aecl -s searchsnippets --preset cpu --variant $$variant || exit; \
+	for variant in no-ic no-entropy no-pg no-stage-2; do \
+	  $(BIN)/coterie bench run -m aecl -s tweet --preset cpu --variant $$variant || exit; \
 	done
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu

@@ -25,7 +25,7 @@ from torch import nn
 
 import coterie
 from coterie.clusterer import METHODS, Clusterer
-from coterie.contracts import Network, Objective
+from coterie.contracts import Objective
 from coterie.data.atomic import atomic_folder
 from coterie.encoders.encoder import ENCODERS, Encoder, EncoderState, make_encoder
 from coterie.errors import ArtifactError, InputError
@@ -65,7 +65,7 @@ def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
             "name": encoder.name,
             "params": encoder.params(),
             "fingerprint": encoder.fingerprint(),
-            "dim": _takes(model.objective_.encoder),
+            "dim": model.objective_.encoder.takes,
         },
         "notes": model._notes(),
         "texts": {"n": model.n_texts_, "sha256": model.texts_sha256_},
@@ -157,11 +157,6 @@ def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
 
 def _kept(objective: Objective) -> dict[str, torch.Tensor]:
     return {name: value for name, value in objective.learnt().items() if name not in objective.scratch}
-
-
-def _takes(network: Network) -> int:
-    """Return the width of what an encoder gives to ``network``, which may end in another one."""
-    return int(getattr(network, "takes", network.dim))
 
 
 def _contiguous(tensors: dict[str, Any]) -> dict[str, Any]:

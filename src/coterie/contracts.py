@@ -69,6 +69,7 @@ class Network(nn.Module):
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.dim = dim
+        self.takes = dim  # width of what an encoder gives; another one where the network ends in a layer of its own
 
     @property
     def where(self) -> torch.device:

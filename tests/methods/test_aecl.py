@@ -543,6 +543,14 @@ def test_as_printed_an_answer_depends_on_the_other_texts_but_not_on_the_day(besi
     objective, h = beside_batch.objective_, torch.from_numpy(beside_batch.transform(texts))
     with torch.no_grad():
         assert (objective.logits(h[:1]) - objective.logits(h[:20])[:1]).abs().max() > 1e-3
+        stored = copy.deepcopy(objective)
+        stored.together = None
+        assert (stored.logits(h[:20]) - objective.logits(h[:20])).abs().max() > 1e-3
+
+
+def test_a_temperature_that_float32_cannot_hold_is_refused(topics):
+    with pytest.raises(InputError, match=r"`temperature` must be .*>= 0.05, got 0.02"):
+        small(temperature=0.02).fit(topics[0])
 
 
 def test_centers_are_the_means_of_what_is_filed(taught, beside_batch, topics):

@@ -126,16 +126,17 @@ def _download(file: RemoteFile) -> bytes:
 # -- readers: bytes of the files -> (label, text) rows -----------------------------------------------------
 
 
-def _lines(data: bytes) -> list[str]:
+def split_lines(data: bytes) -> list[str]:
+    """Return the lines of a file, whatever ends them."""
     return [line.rstrip("\r") for line in data.decode("utf-8-sig").removesuffix("\n").split("\n")]
 
 
 def _texts_and_labels(texts: bytes, labels: bytes) -> list[tuple[str, str]]:
-    return list(zip((label.strip() for label in _lines(labels)), _lines(texts), strict=True))
+    return list(zip((label.strip() for label in split_lines(labels)), split_lines(texts), strict=True))
 
 
 def _label_tab_text(data: bytes) -> list[tuple[str, str]]:
-    rows = (line.partition("\t") for line in _lines(data))
+    rows = (line.partition("\t") for line in split_lines(data))
     return [(label.strip(), text) for label, _, text in rows]
 
 
@@ -164,7 +165,7 @@ def _helpdesk() -> list[tuple[str, str]]:
 # -- the sets ----------------------------------------------------------------------------------------------
 
 _STC2 = "https://github.com/jacoxu/STC2/raw/34a28c5/dataset/"
-_RAKIB = "https://github.com/rashadulrakib/short-text-clustering-enhancement/raw/f363b66/data/"
+RAKIB = "https://github.com/rashadulrakib/short-text-clustering-enhancement/raw/f363b66/data/"
 _RESEARCH = "no licence stated; published for research"
 
 
@@ -174,7 +175,7 @@ def _stc2(name: str, sha_texts: str, sha_labels: str) -> tuple[RemoteFile, Remot
 
 
 def _rakib(name: str, sha256: str) -> tuple[RemoteFile]:
-    return (RemoteFile(name, _RAKIB + name, sha256),)
+    return (RemoteFile(name, RAKIB + name, sha256),)
 
 
 SOURCES: dict[str, Source] = {

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.data.datasets import _RAKIB, SOURCES, Dataset, RemoteFile, _lines, fetch, load
+from coterie.data.datasets import RAKIB, SOURCES, Dataset, RemoteFile, fetch, load, split_lines
 from coterie.errors import InputError
 
 
 def _files(name: str, sha_train: str, sha_test: str) -> tuple[RemoteFile, RemoteFile]:
     return (
-        RemoteFile(f"{name}_train.txt", f"{_RAKIB}{name}/train", sha_train),
-        RemoteFile(f"{name}_test.txt", f"{_RAKIB}{name}/test", sha_test),
+        RemoteFile(f"{name}_train.txt", f"{RAKIB}{name}/train", sha_train),
+        RemoteFile(f"{name}_test.txt", f"{RAKIB}{name}/test", sha_test),
     )
 
 
@@ -50,7 +50,7 @@ def load_split(name: str) -> tuple[Dataset, Dataset]:
 
 def _read(name: str, file: RemoteFile) -> Dataset:
     """Read lines of a cluster that is of no concern here, the true label from 1, and the text."""
-    rows = [line.split("\t", 2) for line in _lines(fetch(file))]
+    rows = [line.split("\t", 2) for line in split_lines(fetch(file))]
     labels = np.array([int(label) - 1 for _, label, _ in rows], dtype=np.int64)
     source = SOURCES[name]
     names = source.label_names or tuple(str(label + 1) for label in range(source.n_clusters))
