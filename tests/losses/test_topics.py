@@ -9,6 +9,7 @@ from coterie.losses.topics import (
     gaussian_kl,
     latent_difference,
     log_likelihood,
+    marginal_log_likelihood,
     mixture,
     negative_elbo,
     word_shares,
@@ -104,10 +105,15 @@ def parts(seed=3):
     return mix / mix.sum(1, keepdim=True), theta / theta.sum(1, keepdim=True), a, b, (words, counts)
 
 
-def likelihood(mix, theta, a, b, bags):
-    """Eq. 11-13, with the logarithm outside the sums, word by word."""
+def shares(a, b):
+    """Eq. 11, one topic of one cluster after the other."""
     beta = [[[math.exp(a[k, w] + b[t, w]) for w in range(6)] for t in range(3)] for k in range(4)]
-    beta = [[[x / sum(row) for x in row] for row in topics] for topics in beta]
+    return [[[x / sum(row) for x in row] for row in topics] for topics in beta]
+
+
+def likelihood(mix, theta, a, b, bags):
+    """Eq. 12-13, with the logarithm outside the sums, word by word."""
+    beta = shares(a, b)
     texts = []
     for i in range(5):
         total = 0.0
@@ -121,6 +127,50 @@ def likelihood(mix, theta, a, b, bags):
 def test_the_likelihood_of_words_is_its_equation():
     given = parts()
     np.testing.assert_allclose(log_likelihood(*given), likelihood(*given), rtol=1e-9)
+
+
+def marginal(q, theta, a, b, bags):
+    """The words of a text are of one cluster: its likelihood, summed over the clusters it may have, text by text."""
+    beta, texts = shares(a, b), []
+    for i in range(5):
+        total = 0.0
+        for k in range(4):
+            product = float(q[i, k])
+            for w, count in zip(bags[0][i].tolist(), bags[1][i].tolist(), strict=True):
+                product *= (sum(float(theta[i, t]) * beta[k][t][w] for t in range(3)) + 1e-6) ** count
+            total += product
+        texts.append(math.log(total))
+    return texts
+
+
+def test_the_likelihood_of_texts_of_one_cluster_is_summed_over_clusters():
+    mix, *others = parts()
+    found = marginal_log_likelihood(mix.log(), *others)
+    np.testing.assert_allclose(found, marginal(mix, *others), rtol=1e-9, atol=1e-12)
+
+
+def test_a_text_of_one_word_or_of_a_certain_cluster_is_as_likely_either_way():
+    mix, theta, a, b, (words, counts) = parts()
+    one = words, (torch.arange(3) == 0).double().expand(5, 3)
+    torch.testing.assert_close(
+        marginal_log_likelihood(mix.log(), theta, a, b, one), log_likelihood(mix, theta, a, b, one), rtol=1e-5, atol=0
+    )
+    sure = torch.eye(4, dtype=torch.float64)[torch.tensor([0, 1, 2, 3, 0])]
+    torch.testing.assert_close(
+        marginal_log_likelihood(sure.log(), theta, a, b, (words, counts)),
+        log_likelihood(sure, theta, a, b, (words, counts)),
+    )
+
+
+def test_what_the_likelihood_wants_of_q_is_how_likely_each_cluster_is_given_the_words():
+    mix, theta, a, b, (words, counts) = parts()
+    logits = mix.log().requires_grad_()
+    marginal_log_likelihood(logits, theta, a, b, (words, counts)).sum().backward()
+    by_cluster = [
+        marginal_log_likelihood(torch.eye(4).log()[k].expand(5, 4), theta, a, b, (words, counts)) for k in range(4)
+    ]
+    torch.testing.assert_close(logits.grad, (mix.log() + torch.stack(by_cluster, dim=1)).softmax(dim=1))
+    torch.testing.assert_close(logits.grad[3], mix[3])  # a text without a word
 
 
 def test_words_that_are_equally_likely_cost_the_logarithm_of_their_number():
@@ -139,30 +189,33 @@ def test_the_words_of_a_topic_sum_to_one_and_are_the_softmax_of_the_logits():
 def test_a_shift_of_the_logits_changes_nothing_even_a_large_one():
     mix, theta, a, b, bags = (x if isinstance(x, tuple) else x.float() for x in parts())
     bags = bags[0], bags[1].float()
-    there = log_likelihood(mix, theta, a + 500, b - 300, bags)
-    torch.testing.assert_close(there, log_likelihood(mix, theta, a, b, bags), rtol=1e-3, atol=1e-3)
+    for likely in (log_likelihood, marginal_log_likelihood):
+        there = likely(mix, theta, a + 500, b - 300, bags)
+        torch.testing.assert_close(there, likely(mix, theta, a, b, bags), rtol=1e-3, atol=1e-3)
 
 
-def test_the_likelihood_and_its_gradient_are_numbers_at_extremes():
+@pytest.mark.parametrize("likely", [log_likelihood, marginal_log_likelihood])
+def test_the_likelihood_and_its_gradient_are_numbers_at_extremes(likely):
     mix, theta, a, b, bags = (x if isinstance(x, tuple) else x.float() for x in parts())
     a, b = (200 * a).requires_grad_(), (200 * b).requires_grad_()
-    found = log_likelihood(mix, theta, a, b, (bags[0], bags[1].float()))
+    found = likely(mix, theta, a, b, (bags[0], bags[1].float()))
     found.sum().backward()
     assert torch.isfinite(found).all()
     assert torch.isfinite(a.grad).all()
     assert torch.isfinite(b.grad).all()
 
 
-def test_gradients_of_the_likelihood_are_those_of_the_loop():
+@pytest.mark.parametrize("likely", [log_likelihood, marginal_log_likelihood])
+def test_gradients_of_the_likelihood_are_those_of_the_loop(likely):
     mix, theta, a, b, bags = parts()
     leaves = [x.requires_grad_() for x in (mix, theta, a, b)]
-    assert torch.autograd.gradcheck(lambda *x: log_likelihood(*x, bags), leaves)
+    assert torch.autograd.gradcheck(lambda *x: likely(*x, bags), leaves)
 
 
-@pytest.mark.parametrize(("clusters", "topics", "words"), [(30, 8, 500)])
-def test_no_tensor_is_as_large_as_clusters_times_topics_times_words(clusters, topics, words):
+@pytest.mark.parametrize("likely", [log_likelihood, marginal_log_likelihood])
+def test_no_tensor_is_as_large_as_clusters_times_topics_times_words(likely):
     """Whatever is made on the way, and whatever is kept for the gradient."""
-    largest = 0
+    clusters, topics, words, largest = 30, 8, 500, 0
 
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -177,7 +230,7 @@ def test_no_tensor_is_as_large_as_clusters_times_topics_times_words(clusters, to
     mix, theta = torch.rand(10, clusters, requires_grad=True), torch.rand(10, topics, requires_grad=True)
     bags = torch.randint(words, (10, 6)), torch.ones(10, 6)
     with Watch():
-        log_likelihood(mix, theta, a, b, bags).sum().backward()
+        likely(mix, theta, a, b, bags).sum().backward()
     assert clusters * words <= largest < clusters * topics * words / 4
 
 

@@ -43,9 +43,9 @@ def moved(labels, n):
     return labels
 
 
-def judged(*labels, mode="on", baseline=TRUTH):
+def judged(*labels, mode="on", baseline=TRUTH, links=LINKS):
     """Return a guard and an objective after the guard has seen a state a labelling: values 0, 1, 2, ..."""
-    guard, objective = Guard(mode, LINKS, baseline, 4), State()
+    guard, objective = Guard(mode, links, baseline, 4), State()
     records = [{} for _ in labels]
     guard.begin(Evaluation(records[0], H, labels[0], objective))
     for value, (record, labelling) in enumerate(zip(records[1:], labels[1:], strict=True), start=1):
@@ -114,10 +114,27 @@ def test_of_equals_the_earlier_is_kept():
     assert objective.value.item() == guard.verdict.kept == 1
 
 
-def test_the_state_before_training_is_kept_when_nothing_is_better():
-    guard, objective, _ = judged(TRUTH, moved(TRUTH, 1), TRUTH)
+def test_the_state_before_training_is_kept_when_everything_is_worse():
+    guard, objective, _ = judged(TRUTH, moved(TRUTH, 1), moved(TRUTH, 2))
     guard.settle(objective)
     assert objective.value.item() == guard.verdict.kept == 0
+
+
+MANY = np.tile(TRUTH, 250)
+MANY_LINKS = Links(np.vstack([LINKS.rows + 40 * i for i in range(250)]), np.tile(LINKS.cosine, (250, 1)))
+
+
+def test_first_groups_must_be_clearly_better_because_the_score_flatters_them():
+    slightly, clearly = moved(MANY, 1), moved(MANY, 5)
+    guard, _, _ = judged(MANY, clearly, slightly, clearly, baseline=MANY, links=MANY_LINKS)
+    assert 1 - guard.score(clearly) > 0.01 > 1 - guard.score(slightly) > 0
+    assert guard.verdict.kept == 2
+    assert guard.verdict.score == guard.score(slightly)
+
+
+def test_between_trained_states_the_score_decides_alone():
+    guard, _, _ = judged(moved(MANY, 5), MANY, moved(MANY, 1), baseline=MANY, links=MANY_LINKS)
+    assert guard.verdict.kept == 1
 
 
 def test_without_a_guard_the_last_state_stays():

@@ -19,7 +19,7 @@ from coterie.heads.precise import in_double
 from coterie.losses.topics import word_shares
 
 _ROWS = 4096  # texts whose topics are asked for at once
-_SMOOTHING = 10.0  # words as they are everywhere, added to those of a group
+_SMOOTHING = 0.5  # of a mean group: so many words as they are everywhere are added to those of each group
 _RIDGE = 1e-4  # keeps word vectors of few words, or padded ones, solvable
 _RTOL = 1e-2  # directions in which centers hardly differ say nothing
 
@@ -56,7 +56,8 @@ class TopicWords(nn.Module):
         \rho FC_g(c_k) = \log p(w | k), frequent words counting more; topics differ by u alone.
         """
         p = counts.sum(dim=0) / counts.sum()  # (V,)
-        of_group = (counts + _SMOOTHING * p) / (counts.sum(dim=1, keepdim=True) + _SMOOTHING)  # (K, V)
+        added = _SMOOTHING * counts.sum() / len(counts)
+        of_group = (counts + added * p) / (counts.sum(dim=1, keepdim=True) + added)  # (K, V)
         weighted = rho * p[:, None]
         square = weighted.T @ rho + _RIDGE * torch.eye(rho.shape[1])  # (R, R)
         alpha = torch.linalg.solve(square, weighted.T @ of_group.log().T)  # (R, K)

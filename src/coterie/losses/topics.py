@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-Mixture = Literal["expected", "gumbel", "argmax", "softmax"]
+Mixture = Literal["marginal", "expected", "gumbel", "argmax", "softmax"]
 _LEAST = 1e-6  # probability of a word that no topic expects, as in ETM (Dieng et al., TACL 2020)
 _LEAST_SUM = 1e-15  # of a topic whose two parts exclude each other; its square must not leave float32
 
@@ -38,19 +38,36 @@ def word_shares(a_k: Tensor, b: Tensor) -> Tensor:
 def log_likelihood(mix: Tensor, theta: Tensor, a: Tensor, b: Tensor, bags: tuple[Tensor, Tensor]) -> Tensor:
     r"""Return the log-likelihood (B,) of the words of each text. DECCRL Eq. 12-13, with the logarithm outside the sum.
 
-    .. math:: \sum_n \log \sum_k m_{ik} (\beta_k \theta_i)_{w_n}, \quad
-              \beta_{ktw} = \exp(a_{kw}) \exp(b_{tw}) / \sum_{w'} \exp(a_{kw'}) \exp(b_{tw'})
+    .. math:: \sum_n \log \sum_k m_{ik} (\beta_k \theta_i)_{w_n}
 
-    The sum below is a product of a (K, V) and a (V, T) matrix. ``mix`` m (B, K), ``theta`` (B, T), ``a`` (K, V),
-    ``b`` (T, V), ``bags`` words and counts (B, n).
+    ``mix`` m (B, K), ``theta`` (B, T), ``a`` (K, V), ``b`` (T, V), ``bags`` words and counts (B, n).
     """
-    words, counts = bags
+    p = (mix[:, None, :] * _by_cluster(theta, a, b, bags[0])).sum(dim=2)  # (B, n)
+    return (bags[1] * torch.log(p + _LEAST)).sum(dim=1)
+
+
+def marginal_log_likelihood(log_q: Tensor, theta: Tensor, a: Tensor, b: Tensor, bags: tuple[Tensor, Tensor]) -> Tensor:
+    r"""Return the log-likelihood (B,) of texts that have one cluster each, nobody knows which. DECCRL Eq. 6 and 12-13.
+
+    .. math:: \log \sum_k q_{ik} \prod_n (\beta_k \theta_i)_{w_n}
+
+    Its gradient in \log q is how likely each cluster is given the words. ``log_q`` (B, K), the rest as above.
+    """
+    by_word = torch.log(_by_cluster(theta, a, b, bags[0]) + _LEAST)  # (B, n, K)
+    return (log_q + (bags[1][:, :, None] * by_word).sum(dim=1)).logsumexp(dim=1)
+
+
+def _by_cluster(theta: Tensor, a: Tensor, b: Tensor, words: Tensor) -> Tensor:
+    r"""Return (\beta_k \theta_i)_w (B, n, K) of the words (B, n) of texts.
+
+    .. math:: \beta_{ktw} = \exp(a_{kw}) \exp(b_{tw}) / \sum_{w'} \exp(a_{kw'}) \exp(b_{tw'})
+
+    and the sum below the line is a product of a (K, V) and a (V, T) matrix.
+    """
     e_a, e_b = (torch.exp(x - x.amax(dim=1, keepdim=True)) for x in (a, b))  # a shift that leaves beta as it is
     z = (e_a @ e_b.T).clamp_min(_LEAST_SUM)  # (K, T)
-    share = mix[:, :, None] * theta[:, None, :] / z  # (B, K, T)
-    by_cluster, by_topic = F.embedding(words, e_a.T), F.embedding(words, e_b.T)  # (B, n, K), (B, n, T)
-    p = (torch.bmm(by_cluster, share) * by_topic).sum(dim=2)  # (B, n)
-    return (counts * torch.log(p + _LEAST)).sum(dim=1)
+    of_topic = F.embedding(words, e_b.T) * theta[:, None, :]  # (B, n, T)
+    return F.embedding(words, e_a.T) * (of_topic @ (1 / z).T)  # (B, n, K)
 
 
 def gaussian_kl(mean: Tensor, log_variance: Tensor) -> Tensor:

@@ -7,10 +7,10 @@ Beside a contrast of views and a clustering loss, each center must tell, through
 Paper: https://aclanthology.org/2022.coling-1.195 - Code: none
 
 Symbols: o = q, t = p, c = mu, v = z; FC_e is the last layer of the encoder.
-Departure: Eq. 6 is a softmax of probabilities, nearly uniform; a text's clusters weigh as q says (``mixture``).
-The logarithm of Eq. 13 is outside the sum; texts without a word are left out of Eq. 15, which is a mean.
-FC_g starts from the words of the first groups: from anywhere else, a few hundred steps do not reach them.
-Distances are multiplied by ``scale``, and the final k-means starts from the learnt centers, as in our SCCL.
+Departure: Eq. 6 is a softmax of probabilities, nearly uniform. A text has one cluster, which q weighs, and the
+likelihood of its words is summed over that cluster (``mixture``). The logarithm of Eq. 13 is outside the sum; texts
+without a word are left out of Eq. 15, which is a mean. FC_g starts from the words of the first groups: from anywhere
+else, a few hundred steps do not reach them. Distances are multiplied by ``scale``, as in our SCCL.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ class DECCRL(TopicalClusterer, name="deccrl"):
     epochs: int = hyper(8, "stretches of `epoch_steps`, or passes over the texts", ge=0)
     epoch_steps: int | None = hyper(25, "steps of an epoch; none: as many as see every text once", ge=1)
     max_steps: int | None = hyper(None, "end after so many steps even if epochs are left; none: no limit", ge=0)
-    cluster_weight: float = hyper(0.1, "weight of the cluster loss; as in SCCL", symbol="λ_c", eq="16", ge=0)
-    reconstruction_weight: float = hyper(0.1, "of the words; a text has tens of nats", symbol="λ_r", eq="16", ge=0)
+    cluster_weight: float = hyper(0.3, "weight of the cluster loss", symbol="λ_c", eq="16", ge=0)
+    reconstruction_weight: float = hyper(3.0, "weight of the words", symbol="λ_r", eq="16", ge=0)
     temperature: float = hyper(0.5, "sharpness of the contrast", symbol="τ", eq="2-3", gt=0)
-    degrees_of_freedom: float = hyper(1.0, "of the Student-t kernel", symbol="α", eq="5", gt=0)
+    degrees_of_freedom: float = hyper(10.0, "of the Student-t kernel; with 1, q is flat", symbol="α", eq="5", gt=0)
     scale: float = hyper(6.0, "what distances are multiplied by in the kernel; 1 for vectors of any length", gt=0)
     latent_dim: int | None = hyper(None, "width of h; none: the encoder's, so that nothing is lost", symbol="L", ge=1)
     contrast: Literal["other_view", "nt_xent"] = hyper("other_view", "Eq. 2-3 as printed, or SCCL's, times two")
-    mixture: crl.Mixture = hyper("expected", "whose topics a text has: all by q, one drawn or the likeliest, Eq. 6")
+    mixture: crl.Mixture = hyper("marginal", "whose topics a text has: one cluster's, summed over; or see the page")
     gumbel_temperature: float = hyper(1.0, "softness of the gradient of `mixture` gumbel", gt=0)
     reconstruct: Literal["words", "latent", "nothing"] = hyper("words", "the words (CRL), h (LSR), or neither")
     n_topics: int = hyper(5, "topics of a cluster", symbol="T", eq="10", ge=1)
     word_vectors: str = hyper("ppmi", "ppmi or skipgram (extra word2vec) of the texts, glove, or a file or folder")
-    word_dim: int = hyper(100, "width of word vectors; few, because the texts are short and few", symbol="ρ", ge=2)
+    word_dim: int = hyper(200, "width of word vectors; few, because the texts are short and few", symbol="ρ", ge=2)
     inference_dim: int = hyper(256, "hidden units that read a bag of words; ETM has 800", eq="14", ge=1)
     max_features: int = hyper(20_000, "words of the vocabulary, the most frequent", symbol="V", ge=1)
     min_texts: int = hyper(2, "texts a word must be in; one alone tells nothing of a cluster", ge=1)
     max_share: float = hyper(0.5, "of the texts a word may be in; more, and it tells no clusters apart", gt=0, le=1)
     stop_words: bool = hyper(True, "leave English stop words out, so that topics can be read")
-    assign_by: Literal["kmeans", "q"] = hyper("kmeans", "labels by k-means on what was learnt, or by the largest q")
+    assign_by: Literal["kmeans", "q"] = hyper("q", "labels by the largest q, or by k-means on what was learnt")
 
     def build_objective(self, encoder: Network) -> Objective:
         """Return the DECCRL objective."""
@@ -120,9 +120,12 @@ class DECCRLObjective(Objective):
         bags = self.topics.bags_of(rows)
         mean, log_variance = self.topics.inference(*bags)
         theta = (mean + torch.randn_like(mean) * (log_variance / 2).exp()).softmax(dim=1)  # Eq. 14
-        mix = crl.mixture(log_q, self.hp.mixture, tau=self.hp.gumbel_temperature)  # Eq. 6
         a, b = self.topics.words(self.mu)  # Eq. 10
-        likelihood = crl.log_likelihood(mix, theta, a, b, bags)  # Eq. 11-13
+        if self.hp.mixture == "marginal":
+            likelihood = crl.marginal_log_likelihood(log_q, theta, a, b, bags)  # Eq. 11-13
+        else:
+            mix = crl.mixture(log_q, self.hp.mixture, tau=self.hp.gumbel_temperature)  # Eq. 6
+            likelihood = crl.log_likelihood(mix, theta, a, b, bags)  # Eq. 11-13
         return crl.negative_elbo(likelihood, crl.gaussian_kl(mean, log_variance), bags[1].sum(dim=1) > 0)  # Eq. 15
 
     def log_q(self, h: Tensor) -> Tensor:
@@ -130,9 +133,10 @@ class DECCRLObjective(Objective):
         return student_t(self.hp.scale * h, self.hp.scale * self.mu, alpha=self.hp.degrees_of_freedom)
 
     def finish(self, corpus: Corpus, seed: int | None) -> None:
-        """Place the centers that assign texts by k-means, and weigh the topics of each cluster."""
-        mu = kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, seed=0, start=self.mu.detach().cpu())
-        self.nearest.place(mu, corpus.h)
+        """Place the centers that assign texts if k-means does, and weigh the topics of each cluster."""
+        if self.hp.assign_by == "kmeans":
+            mu = kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, seed=0, start=self.mu.detach().cpu())
+            self.nearest.place(mu, corpus.h)
         self.topics.weigh(torch.from_numpy(self.assign_all(corpus.h.numpy())).argmax(dim=1), corpus.counts)
 
     @property

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Mode = Literal["on", "off"]
 JUDGES = 10  # nearest texts whose labels a text's label is compared with
 _LEAST_ENTROPY = 0.5  # of the cluster sizes, as a share of the baseline's
+_FLATTERY = 0.01  # what the score may fall when training begins: the first groups were made from these very neighbours
 
 
 class CollapseWarning(UserWarning):
@@ -79,7 +80,7 @@ class Guard:
         evaluation.record["guard"] = score
         self.verdict = replace(self.verdict, epochs=epoch)
         self._check_collapse(evaluation.labels)
-        if score > self.verdict.score:
+        if score > self.verdict.score - (0 if self.verdict.kept else _FLATTERY):
             self.verdict = replace(self.verdict, score=score, kept=epoch)
             self.best = _copy(evaluation.objective)
 
