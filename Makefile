@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-steps bench-augment bench-views format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-clusterbert bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -76,6 +76,19 @@ bench-rstc: $(READY) ## RSTC beside k-means on four sets; what was run is kept
 	$(BIN)/coterie bench run -m kmeans,rstc -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench table --preset cpu
 
+bench-clusterbert: $(READY) ## TSDAE and ClusterBERT beside k-means on five sets, and without reconstruction on Tweet
+	$(BIN)/coterie bench run -m kmeans,tsdae,clusterbert -s agnews,searchsnippets,stackoverflow,bbc-6000 --preset cpu
+	$(BIN)/coterie bench run -m kmeans,tsdae,clusterbert -s tweet -n 3 --preset cpu
+	$(BIN)/coterie bench run -m clusterbert -s tweet --preset cpu --variant no-reconstruction
+	$(BIN)/coterie bench table --preset cpu --metrics acc,nmi_geometric
+	$(BIN)/coterie bench guard --preset cpu
+
+bench-denoise: $(READY) ## a step of ClusterBERT against the plain one and against SCCL's
+	$(BIN)/python benchmarks/denoise.py
+
+bench-stages: $(READY) ## ClusterBERT stage by stage on BBC: scores and a t-SNE (a figure)
+	$(BIN)/python benchmarks/stages.py
+
 bench-steps: $(READY) ## a training step of every method against SCCL's
 	$(BIN)/python benchmarks/steps.py
 
@@ -84,6 +97,15 @@ bench-augment: $(READY) ## texts per second of the augmenters against the time o
 
 bench-views: $(READY) ## do views keep their cluster, and how near are they to their texts (ten minutes; a figure)
 	$(BIN)/python benchmarks/augment_views.py
+
+bench-scale: $(READY) ## seconds and memory of neighbours from 10,000 to 1,000,000 texts; what was run is kept
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/scale.py --real
+
+bench-study: $(READY) ## which part of neighbours gives what, and how much each setting matters; what was run is kept
+	$(BIN)/python benchmarks/study.py parts
+	$(BIN)/python benchmarks/study.py settings
+	$(BIN)/python benchmarks/study.py filing
 
 format: $(READY) ## fix what can be fixed by itself
 	$(BIN)/ruff check --fix

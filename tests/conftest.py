@@ -24,6 +24,25 @@ def topics():
 
 
 @pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory):
+    """The folder of a BERT of two narrow layers that knows the words of ``topics``."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers.utils import logging
+
+    folder = tmp_path_factory.mktemp("tiny") / "bert"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *" ".join(WORDS.values()).split()]
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+    logging.disable_progress_bar()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(BertConfig(vocab_size=len(words), max_position_embeddings=160, **shape)).save_pretrained(folder)
+    BertTokenizerFast(vocab={word: i for i, word in enumerate(words)}, model_max_length=160).save_pretrained(folder)
+    logging.enable_progress_bar()
+    return folder
+
+
+@pytest.fixture(scope="session")
 def helpdesk():
     return datasets.load("helpdesk")
 

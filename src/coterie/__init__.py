@@ -12,27 +12,28 @@ if TYPE_CHECKING:
     from coterie.data import datasets as datasets
     from coterie.encoders.encoder import ENCODERS as ENCODERS
     from coterie.methods.aecl import AECL as AECL
+    from coterie.methods.clusterbert import ClusterBERT as ClusterBERT
     from coterie.methods.deccrl import DECCRL as DECCRL
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbours import Neighbours as Neighbours
     from coterie.methods.rstc import RSTC as RSTC
     from coterie.methods.sccl import SCCL as SCCL
+    from coterie.methods.tsdae import TSDAE as TSDAE
 
-_METHODS = ("AECL", "DECCRL", "KMeans", "Neighbours", "RSTC", "SCCL")
+_METHODS = ("AECL", "ClusterBERT", "DECCRL", "KMeans", "Neighbours", "RSTC", "SCCL", "TSDAE")
 _PLACES = {name: f"coterie.methods.{name.lower()}" for name in _METHODS} | {
     "ENCODERS": "coterie.encoders.encoder", "METHODS": "coterie.clusterer", "Clusterer": "coterie.clusterer",
     "datasets": "coterie.data", "load": "coterie.artifact",
 }  # fmt: skip
-__all__ = ["AECL", "DECCRL", "ENCODERS", "METHODS", "RSTC", "SCCL", "Clusterer", "KMeans", "Neighbours",
-           "__version__", "datasets", "load"]  # fmt: skip
+__all__ = ["AECL", "DECCRL", "ENCODERS", "METHODS", "RSTC", "SCCL", "TSDAE", "ClusterBERT", "Clusterer", "KMeans",
+           "Neighbours", "__version__", "datasets", "load"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `coterie --help` need not wait for torch."""
     if name not in _PLACES:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    place = import_module(_PLACES[name])
-    return getattr(place, name) if name != "datasets" else import_module("coterie.data.datasets")
+    return import_module("coterie.data.datasets") if name == "datasets" else getattr(import_module(_PLACES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -28,11 +28,14 @@ from coterie.clusterer import METHODS, Clusterer
 from coterie.contracts import Objective
 from coterie.data.atomic import atomic_folder
 from coterie.encoders.encoder import ENCODERS, Encoder, EncoderState, make_encoder
+from coterie.encoders.trainable import TransformerNetwork
+from coterie.encoders.transformer import without_bars
 from coterie.errors import ArtifactError, InputError
 from coterie.hyper import settings
 
 SCHEMA_VERSION = 1
 _MANIFEST = "manifest.json"
+_MODULES = "modules.json"
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers", "safetensors")
 
 
@@ -55,6 +58,36 @@ def save(model: Clusterer, folder: Path, *, clusters: list[dict[str, Any]] | Non
             _write_json(temporary / "encoder.json", state.words)
         files = {path.name: _sha256(path) for path in sorted(temporary.iterdir())}
         _write_json(temporary / _MANIFEST, {"schema_version": SCHEMA_VERSION, "files": files})
+
+
+def save_encoder(network: TransformerNetwork, folder: Path) -> None:
+    """Write what ``network`` learnt as a folder that ``transformer:FOLDER`` and sentence-transformers read.
+
+    Pooling, length and normalisation are written where sentence-transformers looks for them; the encoder
+    ``transformer`` takes them from its own settings.
+    """
+    check_encoder_folder(folder)
+    tokenizer, model = network.pretrained()
+    settings, kind = network.settings, "sentence_transformers.models."
+    parts = [("", "Transformer"), ("1_Pooling", "Pooling"), *([("2_Normalize", "Normalize")] * settings.normalize)]
+    modules = [{"idx": i, "name": str(i), "path": path, "type": kind + name} for i, (path, name) in enumerate(parts)]
+    modes = {f"pooling_mode_{name}": name.startswith(settings.pooling) for name in ("cls_token", "mean_tokens")}
+    with atomic_folder(folder) as temporary, without_bars():
+        tokenizer.save_pretrained(temporary)
+        model.save_pretrained(temporary)
+        for path, _ in parts[1:]:
+            (temporary / path).mkdir()
+        _write_json(temporary / "1_Pooling" / "config.json", {"word_embedding_dimension": network.dim, **modes})
+        _write_json(
+            temporary / "sentence_bert_config.json", {"max_seq_length": settings.max_length, "do_lower_case": False}
+        )
+        _write_json(temporary / _MODULES, modules)
+
+
+def check_encoder_folder(folder: Path) -> None:
+    """Refuse to replace what :func:`save_encoder` did not write."""
+    if folder.exists() and not (folder / _MODULES).is_file() and (folder.is_file() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and is not an encoder, so it is not replaced. Name another folder.")
 
 
 def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
@@ -156,7 +189,9 @@ def _fill(objective: Objective, tensors: dict[str, Any], path: Path) -> None:
 
 
 def _kept(objective: Objective) -> dict[str, torch.Tensor]:
-    return {name: value for name, value in objective.learnt().items() if name not in objective.scratch}
+    scratch = objective.scratch
+    learnt = objective.learnt().items()
+    return {name: value for name, value in learnt if name not in scratch and name.partition(".")[0] not in scratch}
 
 
 def _contiguous(tensors: dict[str, Any]) -> dict[str, Any]:

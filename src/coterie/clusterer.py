@@ -86,7 +86,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def assign(self, X: Any, *, column: str | None = None) -> tuple[Labels, NDArray[np.float64]]:  # noqa: N803
         """Return the cluster of each text and how sure that is; -1 and NaN for blank ones."""
         items, h = self._embed(X, column)
-        return _decide(items, self.objective_.assign_all(h))
+        return _decide(items, self.objective_, h)
 
     def transform(self, X: Any, *, column: str | None = None) -> Vectors:  # noqa: N803
         """Return the vectors h (N, D) in which the clusters live; blank texts are NaN."""
@@ -117,7 +117,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             objective, h = self._learn(encoder, items, **options)
         self.encoder_, self.objective_ = encoder, objective.eval()
         self.n_texts_, self.texts_sha256_ = summary(items)
-        self.labels_, self.confidence_ = _decide(items, objective.assign_all(h))
+        self.labels_, self.confidence_ = _decide(items, objective, h)
         return self
 
     def _learn(self, encoder: Encoder, items: Texts | Vectors) -> tuple[Objective, Vectors]:
@@ -214,11 +214,17 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         return tags
 
 
+_PART = 65_536  # rows that are decided at once
 METHODS: Registry[Clusterer] = Registry("method", "coterie.methods")
 
 
-def _decide(items: Texts | Vectors, q: NDArray[np.float64]) -> tuple[Labels, NDArray[np.float64]]:
-    labels, confidence = q.argmax(axis=1).astype(np.int64), q.max(axis=1)
+def _decide(items: Texts | Vectors, objective: Objective, h: Vectors) -> tuple[Labels, NDArray[np.float64]]:
+    labels, confidence = np.empty(len(h), dtype=np.int64), np.empty(len(h))
+    part = _PART if objective.together is None else max(len(h), 1)
+    for start in range(0, len(h), part):  # q of a million rows and hundreds of clusters would take gigabytes
+        rows = slice(start, start + part)
+        q = objective.assign_all(h[rows])
+        labels[rows], confidence[rows] = q.argmax(axis=1), q.max(axis=1)
     if not isinstance(items, Texts):
         return labels, confidence
     return items.spread(labels, -1), items.spread(confidence, np.nan)
@@ -227,7 +233,7 @@ def _decide(items: Texts | Vectors, q: NDArray[np.float64]) -> tuple[Labels, NDA
 def summary(items: Texts | Vectors) -> tuple[int, str]:
     """Return how many rows there were, and a hash that tells whether two trainings saw the same ones."""
     if not isinstance(items, Texts):
-        return len(items), hashlib.sha256(np.ascontiguousarray(items).tobytes()).hexdigest()
+        return len(items), hashlib.sha256(np.ascontiguousarray(items).reshape(-1).data).hexdigest()
     rows = ["", *items.unique]
     digest = hashlib.sha256()
     for position in items.inverse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
@@ -20,6 +20,8 @@ Terms = dict[str, Tensor]
 """Named, already weighted loss terms. Their sum is the loss; their names are the log keys."""
 Items = Sequence[Any] | Vectors
 """What the user wants clustered: texts, or ready vectors."""
+Words = Literal["corpus", "all"]
+"""Which words a decoder tells apart: those of the corpus, or all that the encoder knows."""
 
 
 class Prepared(Protocol):
@@ -63,6 +65,17 @@ class Corpus:
         return nn.functional.one_hot(self.labels, n_clusters) * self.counts[:, None].double()  # (N, K)
 
 
+class Decoder(nn.Module, ABC):
+    """The way back, from a vector to what it stands for. Training needs it, a saved model does not."""
+
+    def begin(self, items: Items) -> None:
+        """See the items once, e.g. to know which words there are."""
+
+    @abstractmethod
+    def forward(self, h: Tensor, original: Any) -> Tensor:
+        """Return the cost of ``original``, items as the network prepared them, told from h (B, D) alone."""
+
+
 class Network(nn.Module):
     """The part of an encoder that learns. On its own it learns nothing: vectors pass as they are."""
 
@@ -92,6 +105,10 @@ class Network(nn.Module):
         """Return h (N, D) with what was learnt, each row from its own item alone."""
         return np.asarray(items, dtype=np.float32)
 
+    def decoder(self, n_layers: int | None = None, *, tied: bool = True, words: Words = "corpus") -> Decoder:
+        """Return a fresh decoder: of so many layers, which may be the encoder's own, and telling which words apart."""
+        raise TypeError(f"A {type(self).__name__} has no decoder.")
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -111,7 +128,7 @@ class Objective(nn.Module, ABC):
     n_augmented: ClassVar[int] = 0
     """How many augmented views of each text a step wants."""
     scratch: ClassVar[frozenset[str]] = frozenset()
-    """Parameters and buffers that only training needs: checkpoints keep them, saved models do not."""
+    """What only training needs, parameters, buffers or whole parts: checkpoints keep it, saved models do not."""
     together: int | None = None
     """How many rows are assigned together, taken from a fixed shuffle; None: each by itself, as promised."""
 

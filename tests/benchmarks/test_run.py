@@ -60,6 +60,15 @@ def test_the_curve_has_every_epoch_and_ends_where_an_unguarded_training_ends(sma
     assert result["curve"][-1]["acc"] == result["label_based"]["acc"]
 
 
+def test_the_curve_has_the_dunn_index_where_a_stage_ends(small, tmp_path):
+    settings = {"epochs": "4", "adapt_epochs": "1", "harden_epochs": "1", "epoch_steps": "2", "guard": "off"}
+    curve = run_job(job("clusterbert", overrides=settings), small, tmp_path)[0]["curve"]
+    assert [(point["stage"], "dunn" in point) for point in curve] == [
+        ("start", True), ("adapt", True), ("cluster", False), ("cluster", True), ("harden", True),
+    ]  # fmt: skip
+    assert all("silhouette" in point for point in curve)
+
+
 def test_vectors_from_the_cache_are_those_that_were_computed(small, tmp_path, monkeypatch):
     first = run_job(job("kmeans"), small, tmp_path)
     kept = list(tmp_path.glob("*.npy"))

@@ -32,7 +32,7 @@ PUBLISHED = {
 COUNTED = PUBLISHED | {"stackoverflow": (19, 20000, 8, 20, 1), "tweet": (5, 2472, 9, 89, 249)}
 
 
-@pytest.fixture(scope="module", params=[*PUBLISHED, "bbc"])
+@pytest.fixture(scope="module", params=[*PUBLISHED, "bbc", "bbc-6000"])
 def benchmark_set(request, benchmark_data):
     return benchmark_data(request.param)
 
@@ -77,6 +77,16 @@ def test_bbc_has_2225_articles_of_five_kinds(benchmark_data):
         articles = [name for name in archive.namelist() if re.fullmatch(r"bbc/\w+/\d+\.txt", name)]
     assert len(articles) == 2225
     assert benchmark_data("bbc").label_names == sorted({name.split("/")[1] for name in articles})
+
+
+@pytest.mark.data
+def test_the_sample_of_bbc_is_of_different_sentences_and_the_same_for_everybody(benchmark_data):
+    sample, whole = benchmark_data("bbc-6000"), benchmark_data("bbc")
+    assert len(set(sample.texts)) == 6000
+    assert set(sample.texts) < set(whole.texts)
+    assert hashlib.sha256("\n".join(sample.texts).encode()).hexdigest()[:12] == "9d2bc97e2fd3"
+    shares = [np.bincount(data.true_labels) / len(data.texts) for data in (sample, whole)]
+    np.testing.assert_allclose(*shares, atol=0.02)
 
 
 def test_helpdesk_is_as_described(helpdesk):

@@ -16,7 +16,7 @@ from coterie.hyper import settings
 
 PAPERS = "papers"
 """The name that stands for the eight sets that the papers share."""
-PAPER_SETS = tuple(name for name in SOURCES if name not in ("helpdesk", "bbc"))
+PAPER_SETS = tuple(name for name in SOURCES if name not in ("helpdesk", "bbc", "bbc-6000"))
 Result = dict[str, Any]
 
 

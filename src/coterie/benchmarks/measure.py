@@ -19,7 +19,7 @@ from coterie.data.texts import Texts
 from coterie.errors import InputError
 from coterie.evaluation.contrast import contrast_scores
 from coterie.evaluation.matching import match_clusters
-from coterie.evaluation.metrics import accuracy, agreement, inter_distance, intra_distance, silhouette
+from coterie.evaluation.metrics import accuracy, agreement, dunn, inter_distance, intra_distance, silhouette
 from coterie.training.trainer import Evaluation, Record
 
 Scores = dict[str, float | None]
@@ -79,6 +79,8 @@ class Curve:
             "silhouette": _defined(silhouette, h, labels),
             **contrast_scores(evaluation.objective, h, true_labels),
         }
+        if evaluation.ends_stage:  # it looks at every pair of texts: once a stage (ClusterBERT Fig. 3) is enough
+            scores["dunn"] = _defined(dunn, evaluation.h, evaluation.labels)
         self.points.append((evaluation.record, scores))
         self.seconds += time.perf_counter() - start
 

@@ -59,7 +59,7 @@ def cluster(
     from coterie.errors import InputError
 
     cls = METHODS[method]
-    _check_target(out, overwrite)
+    check_target(out, overwrite)
     given = read_input(file, column, file_format, encoding, delimiter, vectors)
     check_column(given.column)
     if encoder == "precomputed" and vectors is None:
@@ -92,7 +92,8 @@ def cluster(
     say(where, quiet=quiet)
 
 
-def _check_target(out: Path | None, overwrite: bool) -> None:
+def check_target(out: Path | None, overwrite: bool) -> None:
+    """Refuse a place for results that is taken or cannot be made, before the work and not after it."""
     from coterie.errors import InputError
 
     if out is None:

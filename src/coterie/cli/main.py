@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import coterie
-from coterie.cli import assign, augment, bench, cluster, evaluate, info, listings, topics
+from coterie.cli import adapt, assign, augment, bench, cluster, evaluate, info, listings, pairs, retrieve, topics
 from coterie.cli.errors import guarded
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 for command in (
     cluster.cluster, assign.assign, info.info, topics.topics, evaluate.evaluate, augment.augment,
+    adapt.adapt, pairs.pairs, retrieve.retrieve,
     listings.methods, listings.encoders, listings.augmenters, listings.datasets,
 ):  # fmt: skip
     app.command()(guarded(command))

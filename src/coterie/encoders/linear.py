@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from coterie.contracts import Items, Network, Vectors
+from coterie.contracts import Decoder, Items, Network, Prepared, Vectors, Words
+from coterie.losses.reconstruction import squared_error
 
 _WIDTH = 256  # of the bottleneck
 _ROWS = 512  # matrix products always have this height, so that the batch cannot change a row
@@ -52,3 +53,21 @@ class LinearNetwork(Network):
     def embed(self, items: Items) -> Vectors:
         """Return h (N, D)."""
         return np.asarray(self.look(self.prepare(items)).numpy())
+
+    def decoder(self, n_layers: int | None = None, *, tied: bool = True, words: Words = "corpus") -> Decoder:
+        """Return what finds x again in h; there are no words and no layers, so it has no settings."""
+        return VectorDecoder(self.dim)
+
+
+class VectorDecoder(Decoder):
+    """The vector itself, where there are no tokens: x = W h, which starts as the identity."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.back = nn.Linear(dim, dim)
+        nn.init.eye_(self.back.weight)
+        nn.init.zeros_(self.back.bias)
+
+    def forward(self, h: Tensor, original: Prepared) -> Tensor:
+        """Return how far what is told from h (B, D) is from the fixed vectors x (B, D)."""
+        return squared_error(self.back(h), torch.as_tensor(original))

@@ -82,6 +82,18 @@ class PackedBert(nn.Module):
             x = layer(x, packed)
         return x
 
+    @torch.no_grad()
+    def put_back(self, bert: Any) -> None:
+        """Write the weights into ``bert``, a model as this one was made from."""
+        embeddings = bert.embeddings
+        embeddings.word_embeddings.load_state_dict(self.words.state_dict())
+        embeddings.LayerNorm.load_state_dict(self.norm.state_dict())
+        if self.places.requires_grad:  # else they are what they were, to the last bit
+            embeddings.position_embeddings.weight.copy_(self.places - embeddings.token_type_embeddings.weight[0])
+        for own, layer in zip(self.layers, bert.encoder.layer, strict=True):
+            assert isinstance(own, PackedLayer)
+            own.put_back(layer)
+
     def above(self, x: Tensor, packed: Packed, *, layers: int = 0) -> Tensor:
         """Return what the layers after the first ``layers`` make of their states (M, D)."""
         for layer in self.layers[layers:]:
@@ -107,20 +119,41 @@ class PackedLayer(nn.Module):
 
     def forward(self, x: Tensor, packed: Packed) -> Tensor:
         """Return the next states (M, D) of ``x`` (M, D)."""
-        qkv = self.qkv(x)
-        mixed = torch.cat([*map(self._attend, packed.split(qkv)), torch.zeros_like(x[packed.n_tokens :])])
-        x = self.norm_1(x + self.drop(self.out(mixed)))
-        x = self.norm_2(x + self.drop(self.down(self.activation(self.up(x)))))
-        return x
+        return self.feed(self.attend(x, packed))
 
-    def _attend(self, qkv: Tensor) -> Tensor:
+    def put_back(self, layer: Any) -> None:
+        """Write the weights into ``layer``, queries, keys and values apart again."""
+        attention, output = layer.attention, layer.attention.output
+        parts = (attention.self.query, attention.self.key, attention.self.value)
+        for part, weight, bias in zip(parts, self.qkv.weight.chunk(3), self.qkv.bias.chunk(3), strict=True):
+            part.load_state_dict({"weight": weight, "bias": bias})
+        rest = (output.dense, output.LayerNorm, layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)
+        for part, own in zip(rest, (self.out, self.norm_1, self.up, self.down, self.norm_2), strict=True):
+            part.load_state_dict(own.state_dict())
+
+    def attend(self, x: Tensor, packed: Packed, *, causal: bool = False) -> Tensor:
+        """Return ``x`` (M, D) after attention within each text; ``causal``: to earlier tokens and oneself only."""
+        parts = [self._attend(part, causal) for part in packed.split(self.qkv(x))]
+        mixed = torch.cat([*parts, torch.zeros_like(x[packed.n_tokens :])])
+        attended: Tensor = self.norm_1(x + self.drop(self.out(mixed)))
+        return attended
+
+    def feed(self, x: Tensor) -> Tensor:
+        """Return ``x`` (M, D) after the feed-forward part."""
+        fed: Tensor = self.norm_2(x + self.drop(self.down(self.activation(self.up(x)))))
+        return fed
+
+    def _attend(self, qkv: Tensor, causal: bool) -> Tensor:
         B, T, width = qkv.shape  # noqa: N806
         q, k, v = qkv.view(B, T, 3, self.heads, width // (3 * self.heads)).permute(2, 0, 3, 1, 4)  # (B, heads, T, d)
         if self.training and self.drop_attention.p:
-            share = (q @ k.transpose(2, 3) / q.shape[3] ** 0.5).softmax(dim=3)  # (B, heads, T, T)
-            mixed: Tensor = self.drop_attention(share) @ v
+            score = q @ k.transpose(2, 3) / q.shape[3] ** 0.5  # (B, heads, T, T)
+            if causal:
+                later = torch.ones(T, T, dtype=torch.bool, device=score.device).triu(1)
+                score = score.masked_fill(later, -torch.inf)
+            mixed: Tensor = self.drop_attention(score.softmax(dim=3)) @ v
         else:
-            mixed = F.scaled_dot_product_attention(q, k, v)
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
         return mixed.transpose(1, 2).flatten(2).flatten(0, 1)  # (B T, D)
 
 

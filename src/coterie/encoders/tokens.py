@@ -20,6 +20,12 @@ class Tokens:
 
     values: Tensor
     lengths: Tensor  # (N,)
+    kept: Tensor | None = None  # (M,) the ids, where the values are states
+
+    @property
+    def ids(self) -> Tensor:
+        """The token ids (M,), whatever the values are."""
+        return self.values if self.kept is None else self.kept
 
     @cached_property
     def starts(self) -> Tensor:
@@ -34,7 +40,7 @@ class Tokens:
         lengths = self.lengths[rows]
         before = lengths.cumsum(0) - lengths
         places = torch.repeat_interleave(self.starts[rows] - before, lengths) + torch.arange(int(lengths.sum()))
-        return Tokens(self.values[places], lengths)
+        return Tokens(self.values[places], lengths, None if self.kept is None else self.kept[places])
 
     def shortest_first(self) -> tuple[Tokens, Tensor]:
         """Return the texts by length, and the place (N,) where each went."""
@@ -61,7 +67,7 @@ class Tokens:
 
 
 def together(views: Sequence[Tokens]) -> Tokens:
-    """Return several views as one."""
+    """Return several views as one; ids beside states are left behind."""
     return Tokens(torch.cat([view.values for view in views]), torch.cat([view.lengths for view in views]))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coterie.contracts import Items, Network, Vectors
+from coterie.contracts import Decoder, Items, Network, Vectors, Words
 from coterie.encoders.packed import Packed, PackedBert, PlainTransformer
 from coterie.encoders.tokens import Tokens, together, tokenize
 from coterie.encoders.transformer import Transformer
@@ -50,7 +50,7 @@ class TransformerNetwork(Network):
                 places = torch.repeat_interleave(tokens.starts[rows], part.lengths) + packed.positions[: len(x)]
                 states[places] = x.to(states.device, states.dtype)
                 advance(len(rows))
-        return Tokens(states, tokens.lengths)
+        return Tokens(states, tokens.lengths, tokens.ids)
 
     def forward(self, *views: Tokens) -> tuple[Tensor, ...]:
         """Return h (B, D) of each view, from one pass over the tokens of all."""
@@ -80,6 +80,21 @@ class TransformerNetwork(Network):
         """Return h (N, D) in the encoder's precision."""
         tokens = tokenize(self.tokenizer, list(items), self.settings.max_length)
         return self.settings.embed_with(self._arranged(), tokens)
+
+    def pretrained(self) -> tuple[Any, Any]:
+        """Return tokenizer and model as transformers knows them, with what was learnt."""
+        tokenizer, model = self.settings.load()
+        if isinstance(self.bert, PackedBert):
+            self.bert.put_back(model)
+        else:
+            model.load_state_dict(self.bert.model.state_dict())
+        return tokenizer, model
+
+    def decoder(self, n_layers: int | None = None, *, tied: bool = True, words: Words = "corpus") -> Decoder:
+        """Return TSDAE's decoder, made of the last ``n_layers`` layers; None: those that learn."""
+        from coterie.encoders.decoder import TokenDecoder
+
+        return TokenDecoder(self, n_layers, tied=tied, words=words)
 
     def _arranged(self) -> nn.Module:
         if not self._ready:

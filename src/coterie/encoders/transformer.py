@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -144,25 +145,34 @@ class TransformerEncoder(Transformer, name="transformer"):
 def load_transformer(source: str) -> tuple[Any, Any]:
     """Return tokenizer and model of a folder or hub id, or raise :class:`EncoderError` in one sentence."""
     from transformers import AutoModel, AutoTokenizer
-    from transformers.utils import logging as transformers_logging
 
-    bar_was_on = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()  # loading 100 tensors is not progress worth a bar
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModel.from_pretrained(source, dtype=torch.float32)
+        with without_bars():
+            tokenizer = AutoTokenizer.from_pretrained(source)
+            model = AutoModel.from_pretrained(source, dtype=torch.float32)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
         raise EncoderError(
             f"Cannot load the model {source!r}: {reason} Give a folder with a transformers model, or a hub "
             "id on a machine that reaches the hub; or use the encoder 'bundled', which needs neither."
         ) from error
-    finally:
-        if bar_was_on:
-            transformers_logging.enable_progress_bar()
     if not tokenizer.is_fast:
         raise EncoderError(f"The tokenizer of {source!r} has no fast version, which coterie needs.")
     return tokenizer, model
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Keep transformers from showing bars: reading or writing 100 tensors is not progress worth one."""
+    from transformers.utils import logging as transformers_logging
+
+    bar_was_on = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if bar_was_on:
+            transformers_logging.enable_progress_bar()
 
 
 def _random_words(tokenizer: Any, n_texts: int = 64, length: int = 14) -> tuple[Tensor, Packed]:

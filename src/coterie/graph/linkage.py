@@ -2,7 +2,8 @@
 
 With the dot product as similarity, the mean similarity between two groups is the dot product of their means. Average
 linkage is reducible, so all pairs of groups that are nearest to each other can be merged at once, and a group whose
-nearest group was not merged keeps it. The tree is the same as that of merging one pair at a time.
+nearest group was not merged keeps it. The tree is the same as that of merging one pair at a time. Of very many rows
+the lower part of the tree is made along the links of a graph: nearly the same, in time that grows with the links.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from coterie.contracts import Labels, Vectors
-from coterie.progress import track
+from coterie.graph.nearest import Links
+from coterie.graph.sample import is_large, parts
+from coterie.progress import Advance, track
 
 _BLOCK = 2048  # groups whose distances to all others are held at once
 
@@ -26,31 +30,101 @@ class Merge(NamedTuple):
     height: float
 
 
-def average_linkage(x: Vectors, counts: NDArray[np.float64]) -> list[Merge]:
-    """Return the merges of the rows of ``x`` (N, D), each weighing its count, lowest first."""
-    mean, weight, name = x.astype(np.float32, copy=True), counts.astype(np.float64), np.arange(len(x))
-    near, distance = np.zeros(len(x), dtype=np.int64), np.full(len(x), np.inf)
-    stale = name
-    merges: list[Merge] = []
+class _Groups:
+    """What has become of the rows: the mean, the weight and the name of each group, and the merges so far."""
+
+    def __init__(self, x: Vectors, counts: NDArray[np.float64]) -> None:
+        self.mean, self.weight = x.astype(np.float32, copy=True), counts.astype(np.float64)
+        self.name, self.merges = np.arange(len(x)), list[Merge]()
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def merge(
+        self, left: NDArray[np.int64], right: NDArray[np.int64], height: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Put each of the groups ``right`` into its ``left``; return which of all groups are kept."""
+        names = self.name[left].tolist(), self.name[right].tolist()
+        self.merges += map(Merge, *names, height.clip(0).tolist())
+        share = self.weight[left, None], self.weight[right, None]
+        total = self.weight[left] + self.weight[right]
+        self.mean[left] = (self.mean[left] * share[0] + self.mean[right] * share[1]) / total[:, None]
+        self.weight[left] = total
+        kept = np.ones(len(self), dtype=bool)
+        kept[right] = False
+        self.mean, self.weight, self.name = self.mean[kept], self.weight[kept], self.name[kept]
+        return kept
+
+
+def average_linkage(x: Vectors, counts: NDArray[np.float64], links: Links | None = None) -> list[Merge]:
+    """Return the merges of the rows of ``x`` (N, D), each weighing its count, lowest first.
+
+    Of very many rows, groups merge along ``links`` first, until few enough are left to compare all with all.
+    """
+    groups = _Groups(x, counts)
     with track("Linking", len(x)) as advance:
-        while len(mean) > 1:
-            _find_nearest(mean, stale, near, distance)
-            left = _mutual(near, distance)
-            right = near[left]
-            merges += map(Merge, name[left].tolist(), name[right].tolist(), distance[left].clip(0).tolist())
-            total = weight[left] + weight[right]
-            mean[left] = (mean[left] * weight[left, None] + mean[right] * weight[right, None]) / total[:, None]
-            weight[left] = total
-            changed = np.zeros(len(mean), dtype=bool)
-            changed[left] = changed[right] = True
-            kept = np.ones(len(mean), dtype=bool)
-            kept[right] = False
-            again = (changed | changed[near])[kept]  # groups whose nearest is new or gone
-            near, distance = (kept.cumsum() - 1)[near[kept]], distance[kept]
-            mean, weight, name = mean[kept], weight[kept], name[kept]
-            stale = np.flatnonzero(again)
-            advance(len(left))
-    return sorted(merges, key=lambda merge: merge.height)
+        if links is not None:
+            _merge_linked(groups, links, advance)
+        _merge_all(groups, advance)
+    return sorted(groups.merges, key=lambda merge: merge.height)
+
+
+def _merge_all(groups: _Groups, advance: Advance) -> None:
+    """Merge until one group is left, looking for the nearest among all."""
+    stale = np.arange(len(groups))
+    near, distance = np.zeros(len(groups), dtype=np.int64), np.full(len(groups), np.inf)
+    while len(groups) > 1:
+        _find_nearest(groups.mean, stale, near, distance)
+        left = _mutual(near, distance)
+        right = near[left]
+        changed = np.zeros(len(groups), dtype=bool)
+        changed[left] = changed[right] = True
+        kept = groups.merge(left, right, distance[left])
+        again = (changed | changed[near])[kept]  # groups whose nearest is new or gone
+        near, distance = (kept.cumsum() - 1)[near[kept]], distance[kept]
+        stale = np.flatnonzero(again)
+        advance(len(left))
+
+
+def _merge_linked(groups: _Groups, links: Links, advance: Advance) -> None:
+    """Merge while there are very many, looking for the nearest among those that are linked."""
+    here, there = np.repeat(np.arange(len(groups)), links.rows.shape[1]), links.rows.ravel()
+    ends = np.concatenate([here, there]), np.concatenate([there, here])  # a link leads there and back
+    while is_large(len(groups)):
+        graph = _graph(*ends, len(groups))
+        near, distance = _nearest_linked(groups.mean, graph)
+        rows = np.arange(len(groups))
+        left = rows[(near[near] == rows) & (rows < near)]
+        if not len(left):  # what is linked has merged
+            return
+        right = near[left]
+        kept = groups.merge(left, right, distance[left])
+        place = kept.cumsum() - 1
+        place[right] = place[left]
+        ends = place[np.repeat(rows, np.diff(graph.indptr))], place[graph.indices]
+        advance(len(left))
+
+
+def _graph(rows: NDArray[np.int64], others: NDArray[np.int64], n: int) -> csr_matrix:
+    """Return the graph (n, n) of these links, each once, without those that lead from a group to itself."""
+    apart = rows != others
+    return csr_matrix((np.ones(apart.sum(), dtype=np.float32), (rows[apart], others[apart])), shape=(n, n))
+
+
+def _nearest_linked(mean: Vectors, graph: csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the nearest linked group of each, and how far it is; itself where there is none."""
+    rows, others = np.repeat(np.arange(len(mean)), np.diff(graph.indptr)), graph.indices
+    far = np.empty(len(rows))
+    for part in parts(len(rows)):
+        far[part] = 1 - np.einsum("bd,bd->b", mean[rows[part]], mean[others[part]])
+    # of many equal pairs only one would be nearest to each other, were there no chance that is the same at both ends
+    far += 1e-7 * ((rows ^ others) * 2654435761 % 2**32) / 2**32
+    linked = np.flatnonzero(np.diff(graph.indptr))
+    near, distance = np.arange(len(mean)), np.full(len(mean), np.inf)
+    distance[linked] = np.minimum.reduceat(far, graph.indptr[linked])
+    found = far == distance[rows]
+    near[rows[found]] = others[found]
+    return near, distance
 
 
 def _find_nearest(

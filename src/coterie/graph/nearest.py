@@ -1,7 +1,8 @@
-"""The nearest rows by cosine, exactly, a block at a time."""
+"""The nearest rows by cosine: exactly, a block at a time, or of very many rows nearly."""
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +11,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from coterie.contracts import Vectors
+from coterie.graph.cells import can_search_cells, search_cells
+from coterie.graph.sample import is_large
 from coterie.progress import track
 
 _BLOCK = 1024  # rows whose similarities to all others are held at once
+
+
+class SlowWarning(UserWarning):
+    """It works, but a package that is not installed would do it much faster."""
 
 
 class Links(NamedTuple):
@@ -39,8 +46,26 @@ class Links(NamedTuple):
 
 
 def nearest(x: Vectors, k: int) -> Links:
-    """Return the ``k`` other rows nearest to each row of ``x`` (N, D), whose rows have length one."""
-    base, k = torch.from_numpy(x), min(k, len(x) - 1)
+    """Return the ``k`` other rows nearest to each row of ``x`` (N, D), whose rows have length one.
+
+    Of more than 50,000 rows nearly all of the nearest are found, where the extra ``scale`` is installed.
+    """
+    k = min(k, len(x) - 1)
+    if not is_large(len(x)):
+        return _compare_all(x, k)
+    if can_search_cells():
+        return Links(*search_cells(x, k))
+    warnings.warn(
+        f"All {len(x):,} texts are compared with all others, which takes long. "
+        "Much faster, and nearly the same: pip install 'coterie[scale]'",
+        SlowWarning,
+        stacklevel=2,
+    )
+    return _compare_all(x, k)
+
+
+def _compare_all(x: Vectors, k: int) -> Links:
+    base = torch.from_numpy(x)
     index, cosine = torch.empty((len(x), k), dtype=torch.long), torch.empty((len(x), k))
     with track("Finding neighbours", len(x)) as advance:
         for start in range(0, len(x), _BLOCK):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from coterie.contracts import Vectors
+from coterie.graph.sample import is_large, parts, stand_ins
 from coterie.graph.smoothing import unit_rows
 
+_READ = 4  # times as many texts are read for their words as are compared, because most words are rare
 _LEAST_COVERED = 0.5  # share of texts that must share a word with another; below it, characters are counted
 
 
@@ -25,13 +28,29 @@ def word_vectors(texts: Sequence[str], *, width: int, seed: int | None) -> Vecto
     )
     for counter in counters:
         try:
-            weights = counter.fit_transform(texts)
+            weights = _counted(counter, texts)
         except ValueError:  # scikit-learn's word for an empty vocabulary
             continue
         if (weights.getnnz(axis=1) > 0).mean() >= _LEAST_COVERED and weights.shape[1] > 2:
-            width = min(width, *(size - 1 for size in weights.shape))
-            return unit_rows(TruncatedSVD(width, random_state=seed).fit_transform(weights))
+            return _reduced(weights, width, seed)
     return None
+
+
+def _counted(counter: TfidfVectorizer, texts: Sequence[str]) -> csr_matrix:
+    """Return the weights (N, V) of the words that the texts, or those that stand for them, share."""
+    if not is_large(len(texts), times=_READ):
+        return counter.fit_transform(texts)
+    return counter.fit([texts[row] for row in stand_ins(len(texts), times=_READ)]).transform(texts)
+
+
+def _reduced(weights: csr_matrix, width: int, seed: int | None) -> Vectors:
+    """Return rows of length one (N, width or less) in the directions that hold most of ``weights`` (N, V)."""
+    n, n_words = weights.shape
+    svd = TruncatedSVD(min(width, n - 1, n_words - 1), random_state=seed)
+    if not is_large(n, times=_READ):
+        return unit_rows(svd.fit_transform(weights))
+    svd.fit(weights[stand_ins(n, times=_READ)])
+    return np.concatenate([unit_rows(svd.transform(weights[rows])) for rows in parts(n)])
 
 
 def fuse(e: Vectors, words: Vectors, weight: float) -> Vectors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 
 from coterie.errors import InputError
+from coterie.graph.sample import is_large, parts, stand_ins
 
 
 def kmeans_centers(
@@ -18,10 +20,14 @@ def kmeans_centers(
 ) -> Tensor:
     """Return the centers (K, D) of the best of ``n_init`` starts on h (N, D), each row weighing its count.
 
-    With ``start`` (K, D) there is one start, from these centers. The largest cluster comes first, because people read
-    lists from the top.
+    With ``start`` (K, D) there is one start, from these centers; of very many rows it is the best of ``n_init`` on a
+    sample. The largest cluster comes first, because people read lists from the top.
     """
-    init = "k-means++" if start is None else start.numpy()
+    if start is None and is_large(len(h)):
+        rows = torch.from_numpy(stand_ins(len(h)))
+        with suppress(InputError):  # rows that are nearly all equal: a sample may have too few others
+            start = kmeans_centers(h[rows], counts[rows], n_clusters, n_init=n_init, seed=seed)
+    init, n_init = ("k-means++", n_init) if start is None else (start.numpy(), 1)
     fitted = SklearnKMeans(n_clusters, init=init, n_init=n_init, random_state=seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -46,6 +52,11 @@ def squared_distances(h: Tensor, mu: Tensor) -> Tensor:
     return square.clamp_min(0)
 
 
+def nearest_center(h: Tensor, mu: Tensor) -> Tensor:
+    """Return which of the centers mu (K, D) is nearest to each row of h (N,)."""
+    return torch.cat([squared_distances(h[rows], mu).argmin(dim=1) for rows in parts(len(h))])
+
+
 class NearestCenter(nn.Module):
     r"""Assigns each row to its nearest center: q_{jk} \propto \exp(-\|h_j - \mu_k\|^2 / s).
 
@@ -64,7 +75,9 @@ class NearestCenter(nn.Module):
     def place(self, mu: Tensor, h: Tensor) -> None:
         """Take centers mu (K, D), and measure s on h (N, D)."""
         self.mu.copy_(mu)
-        nearest = squared_distances(h, mu).sort(dim=1).values[:, :2]  # (N, 2); (N, 1) when K is 1
+        two = min(2, len(mu))
+        first = [squared_distances(h[rows], mu).topk(two, dim=1, largest=False).values for rows in parts(len(h))]
+        nearest = torch.cat(first)  # (N, 2); (N, 1) when K is 1
         gap = (nearest[:, -1] - nearest[:, 0]).median()
         self.scale.copy_((gap / 2).clamp_min(torch.finfo(torch.float32).tiny))
 

@@ -9,19 +9,21 @@ from torch import Tensor, nn
 class Classifier(nn.Module):
     """Logits over K groups: two hidden layers with dropout, then a linear one. AECL's G_p, RSTC's head.
 
+    Without a ``width`` there are no hidden layers: ClusterBERT's head.
+
     A network that is taught may never choose some of its groups. ``offset`` (K,) is added to the logits where groups
     are assigned, not where they are learnt; :meth:`reach_all` sets it so that every group has a text.
     """
 
     offset: Tensor
 
-    def __init__(self, dim: int, n_clusters: int, *, width: int, dropout: float = 0.5) -> None:
+    def __init__(self, dim: int, n_clusters: int, *, width: int | None, dropout: float = 0.5) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
+        hidden = [] if width is None else [
             nn.Dropout(dropout), nn.Linear(dim, width), nn.ReLU(),
             nn.Dropout(dropout), nn.Linear(width, width), nn.ReLU(),
-            nn.Linear(width, n_clusters),
-        )  # fmt: skip
+        ]  # fmt: skip
+        self.layers = nn.Sequential(*hidden, nn.Linear(width or dim, n_clusters))
         self.register_buffer("offset", torch.zeros(n_clusters, dtype=torch.float64))
 
     def forward(self, x: Tensor) -> Tensor:

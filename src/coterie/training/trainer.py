@@ -31,6 +31,7 @@ class Evaluation:
     h: Vectors  # (N, D)
     labels: Labels  # (N,)
     objective: Objective  # to look at, not to change
+    ends_stage: bool = True  # the start counts as a stage of its own
 
 
 Watcher = Callable[[Evaluation], None]
@@ -180,17 +181,17 @@ class Run:
         self.history.append(record)  # first: what the guard finds is added to it
         if self.guard.active or self.watchers:
             with _alike():
-                evaluation = self._evaluate(record)
+                evaluation = self._evaluate(record, ends_stage=epoch + 1 == stage.epochs or self.step == self.total)
             self.guard.see(evaluation)
         if self.on_epoch is not None:
             self.on_epoch(self.history)
 
-    def _evaluate(self, record: Record) -> Evaluation:
+    def _evaluate(self, record: Record, *, ends_stage: bool = True) -> Evaluation:
         self.objective.eval()
         corpus = self._corpus()
         self.objective.finish(corpus, self.how.seed)
         h = corpus.h.numpy()
-        evaluation = Evaluation(record, h, self.objective.assign_all(h).argmax(axis=1), self.objective)
+        evaluation = Evaluation(record, h, self.objective.assign_all(h).argmax(axis=1), self.objective, ends_stage)
         with torch.random.fork_rng():  # what a watcher draws does not reach the training
             for watch in self.watchers:
                 watch(evaluation)
