@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-clusterbert bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -75,6 +75,21 @@ bench-rstc: $(READY) ## RSTC beside k-means on four sets; what was run is kept
 	$(BIN)/coterie bench run -m kmeans,rstc -s agnews,searchsnippets,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,rstc -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench table --preset cpu
+
+bench-deccrl: $(READY) ## DECCRL beside k-means and SCCL on three sets, its ablations, the topics of StackOverflow, what topics cost
+	$(BIN)/coterie bench run -m kmeans,sccl,deccrl -s stackoverflow,biomedical --preset cpu
+	$(BIN)/coterie bench run -m kmeans,sccl,deccrl -s agnews -n 3 --preset cpu
+	for variant in without-crl with-lsr; do \
+	  $(BIN)/coterie bench run -m deccrl -s stackoverflow --preset cpu --variant $$variant || exit; \
+	done
+	$(BIN)/coterie bench run -m kmeans,deccrl -s tweet --preset cpu
+	for topics in 1 10 15 20 25 30; do \
+	  $(BIN)/coterie bench run -m deccrl -s tweet --preset cpu --set n_topics=$$topics || exit; \
+	done
+	$(BIN)/coterie bench table --preset cpu
+	$(BIN)/python benchmarks/topics.py --tags
+	$(BIN)/python benchmarks/topics.py
+	$(BIN)/python benchmarks/topics.py --fit 20000
 
 bench-clusterbert: $(READY) ## TSDAE and ClusterBERT beside k-means on five sets, and without reconstruction on Tweet
 	$(BIN)/coterie bench run -m kmeans,tsdae,clusterbert -s agnews,searchsnippets,stackoverflow,bbc-6000 --preset cpu
