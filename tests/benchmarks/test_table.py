@@ -28,6 +28,13 @@ def test_ours_the_published_score_and_k_means_stand_side_by_side():
     ]
 
 
+def test_the_published_score_stands_beside_the_first_column_of_a_method_only():
+    results = [line("sccl", "tweet", 0, 0.8), line("sccl", "tweet", 0, 0.7, overrides={"head_lr": "0.5"})]
+    header, row = cells(make_table(results, ["acc"]))
+    assert header[3:] == ["sccl ACC", "time", "published", "sccl, head_lr=0.5 ACC", "time"]
+    assert row[3::3] == ["80.0", "70.0"]
+
+
 def test_settings_seeds_sources_and_versions_are_below():
     notes = make_table([line("sccl", "tweet", seed, 0.8, overrides={"head_lr": "0.5"}) for seed in (0, 1)])
     assert "- sccl, head_lr=0.5: preset cpu, bundled(max_length=32, precision=float32); head_lr=0.5" in notes

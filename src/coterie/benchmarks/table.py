@@ -59,7 +59,7 @@ def make_table(results: Iterable[Result], metrics: Sequence[str] = ("acc", "nmi"
         parts[-1] += [_scores(column.cells.get(dataset, []), metrics) for dataset in sets]
         parts.append(["time", *(_time(column.cells.get(dataset, [])) for dataset in sets)])
         scores = [published(column.method, dataset) for dataset in sets]
-        if any(scores):
+        if any(scores) and column is next(other for other in columns if other.method == column.method):
             parts.append(["published", *(_printed(score, metrics) for score in scores)])
     rows = ["| " + " | ".join(row) + " |" for row in zip(*parts, strict=True)]
     rows.insert(1, "|---|" + "--:|" * (len(parts) - 1))
