@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from coterie.augmenters.language_models.filling import Choices, Likely
 from coterie.encoders.tokens import Tokens, tokenize
-from coterie.encoders.transformer import TransformerEncoder
+from coterie.encoders.transformer import TransformerEncoder, without_bars
 from coterie.errors import InputError
 
 MAX_LENGTH = 128  # tokens of a text that are read
@@ -96,21 +95,8 @@ _ADVICE = (
 def load_pair(source: str, tokenizers: Any, models: Any, advice: str) -> tuple[Any, Any]:
     """Return tokenizer and model of a folder or hub id, without transformers' own bars."""
     try:
-        with _no_bars():
+        with without_bars():
             return tokenizers.from_pretrained(source), models.from_pretrained(source, dtype=torch.float32)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"Cannot load the model {source!r}: {reason} {advice}") from error
-
-
-@contextmanager
-def _no_bars() -> Iterator[None]:
-    from transformers.utils import logging
-
-    was_on = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if was_on:
-            logging.enable_progress_bar()
