@@ -172,9 +172,10 @@ def test_topics_begin_with_the_words_of_the_first_groups():
         words.u.zero_()  # what tells topics of one cluster apart
         a, b = words(c)
     shares = torch.softmax(a[:, None] + b, dim=2)[:, 0]  # (K, V)
-    added = counts.sum() / 3 / 2  # half a mean group of words as they are everywhere
-    smooth = (counts + added * counts.sum(0) / counts.sum()) / (counts.sum(1, keepdim=True) + added)
-    np.testing.assert_allclose(shares, smooth, atol=0.05)
+    p, added = counts.sum(0) / counts.sum(), counts.sum() / 3 / 2  # half a mean group of words as they are everywhere
+    of_group = ((counts + added * p) / (counts.sum(1, keepdim=True) + added)).log()
+    expected = torch.softmax(p.log() + of_group - of_group.mean(0), dim=1)
+    np.testing.assert_allclose(shares, expected, atol=0.005)
     assert shares.argmax(dim=1).tolist() == [0, 1, 2]
 
 

@@ -52,8 +52,8 @@ class TopicWords(nn.Module):
     def begin(self, rho: Tensor, c: Tensor, counts: Tensor) -> None:
         r"""Take word vectors rho (V, R), and place FC_g so that centers c (K, L) expect the words of their groups.
 
-        ``counts`` (K, V) says how often a word is in a group. FC_g is then the least squares solution of
-        \rho FC_g(c_k) = \log p(w | k), frequent words counting more; topics differ by u alone.
+        ``counts`` (K, V) says how often a word is in a group. \rho FC_g(c_k) is then, by least squares in which
+        frequent words count more, \log p(w) plus how \log p(w | k) differs from its mean over k; topics differ by u.
         """
         p = counts.sum(dim=0) / counts.sum()  # (V,)
         added = _SMOOTHING * counts.sum() / len(counts)
