@@ -63,15 +63,15 @@ def save(model: Clusterer, folder: Path, *, clusters: list[dict[str, Any]] | Non
 def save_encoder(network: TransformerNetwork, folder: Path) -> None:
     """Write what ``network`` learnt as a folder that ``transformer:FOLDER`` and sentence-transformers read.
 
-    Pooling, length and normalisation are written where sentence-transformers looks for them; the encoder
-    ``transformer`` takes them from its own settings.
+    Pooling, length and normalisation are written where sentence-transformers looks for them. Of these the encoder
+    ``transformer`` reads the pooling; the others are settings of its own.
     """
     check_encoder_folder(folder)
     tokenizer, model = network.pretrained()
     settings, kind = network.settings, "sentence_transformers.models."
     parts = [("", "Transformer"), ("1_Pooling", "Pooling"), *([("2_Normalize", "Normalize")] * settings.normalize)]
     modules = [{"idx": i, "name": str(i), "path": path, "type": kind + name} for i, (path, name) in enumerate(parts)]
-    modes = {f"pooling_mode_{name}": name.startswith(settings.pooling) for name in ("cls_token", "mean_tokens")}
+    modes = {f"pooling_mode_{name}": name.startswith(settings.pools) for name in ("cls_token", "mean_tokens")}
     with atomic_folder(folder) as temporary, without_bars():
         tokenizer.save_pretrained(temporary)
         model.save_pretrained(temporary)

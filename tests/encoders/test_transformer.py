@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -190,3 +192,28 @@ def test_int8_linear_is_close_to_the_layer_it_replaces():
     replaced = Int8Linear(linear, x.square().mean(dim=0).sqrt())
     torch.testing.assert_close(replaced(x), linear(x), atol=0.15, rtol=0)
     torch.testing.assert_close(replaced(x[:3]), replaced(x)[:3], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("said", "pools"),
+    [
+        (None, "mean"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+        ({"pooling_mode_mean_tokens": True, "word_embedding_dimension": 8}, "mean"),
+        ({"pooling_mode": "cls"}, "cls"),
+        ({"pooling_mode": ["mean"]}, "mean"),
+    ],
+)
+def test_pooling_is_as_the_folder_of_the_model_says(tmp_path, said, pools):
+    if said is not None:
+        (tmp_path / "1_Pooling").mkdir()
+        (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(said))
+    assert TransformerEncoder(model=str(tmp_path)).pools == pools
+    assert TransformerEncoder(model=str(tmp_path), pooling="cls").pools == "cls"
+
+
+def test_another_pooling_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
+    with pytest.raises(EncoderError, match=r"pools by .*max_tokens.*set `pooling` to mean or cls"):
+        TransformerEncoder(model=str(tmp_path)).pools  # noqa: B018

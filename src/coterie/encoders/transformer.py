@@ -7,6 +7,8 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -24,13 +26,14 @@ from coterie.hyper import hyper
 from coterie.progress import track
 
 Precision = Literal["auto", "float32", "bfloat16", "int8"]
+Pooling = Literal["auto", "mean", "cls"]
 _TOKENS_AT_ONCE = {"cpu": 512}  # what one layer computes of them stays in the cache of a core
 
 
 class Transformer(Encoder):
     """The stem of every encoder that runs a transformer: tokenise once, sort by length, pool, normalise."""
 
-    pooling: Literal["mean", "cls"] = hyper("mean", "mean of the token states, or the first token's")
+    pooling: Pooling = hyper("mean", "mean of the token states, or the first token's (cls)")
     normalize: bool = hyper(True, "scale each vector to length one")
     max_length: int = hyper(128, "tokens read of each text, special tokens included", ge=3)
     precision: Precision = hyper("auto", "of the numbers; auto takes what this machine is fast at")
@@ -74,13 +77,18 @@ class Transformer(Encoder):
     def pool(self, states: Tensor, packed: Packed) -> Tensor:
         """Return h (B, D) from token states (M, D), in the order of ``packed``."""
         parts = packed.split(states)
-        h = torch.cat([part.mean(dim=1) if self.pooling == "mean" else part[:, 0] for part in parts])
+        h = torch.cat([part.mean(dim=1) if self.pools == "mean" else part[:, 0] for part in parts])
         return F.normalize(h.float(), dim=1) if self.normalize else h.float()
+
+    @cached_property
+    def pools(self) -> str:
+        """The pooling that is used."""
+        return pooling_of(self.source()) if self.pooling == "auto" else self.pooling
 
     @property
     def where(self) -> torch.device:
         """The device that is used."""
-        return _device(self.device)
+        return choose_device(self.device)
 
     @property
     def budget(self) -> int:
@@ -136,6 +144,7 @@ class TransformerEncoder(Transformer, name="transformer"):
     model: str = hyper(
         "sentence-transformers/all-MiniLM-L6-v2", "a local folder or a hub id; also given as transformer:MODEL"
     )
+    pooling: Pooling = hyper("auto", "mean of the token states, the first token's (cls), or as the model says (auto)")
 
     def source(self) -> str:
         """Return the setting."""
@@ -161,6 +170,28 @@ def load_transformer(source: str) -> tuple[Any, Any]:
     return tokenizer, model
 
 
+def pooling_of(source: str) -> str:
+    """Return the pooling that is written beside a model where sentence-transformers looks for it; else the mean."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    name = "1_Pooling/config.json"
+    try:
+        found = Path(source, name) if Path(source).is_dir() else Path(hf_hub_download(source, name))
+        said = json.loads(found.read_text(encoding="utf-8"))
+    except (EntryNotFoundError, FileNotFoundError):
+        return "mean"
+    named = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+    modes = [named.get(key, key) for key, on in said.items() if key.startswith("pooling_mode_") and on]
+    mode = said.get("pooling_mode", modes)  # one word since sentence-transformers 6, a list where there are several
+    mode = mode[0] if isinstance(mode, list) and len(mode) == 1 else mode
+    if mode not in ("mean", "cls"):
+        raise EncoderError(
+            f"The model {source!r} pools by {mode}, which coterie does not; set `pooling` to mean or cls."
+        )
+    return str(mode)
+
+
 @contextmanager
 def without_bars() -> Iterator[None]:
     """Keep transformers from showing bars: reading or writing 100 tensors is not progress worth one."""
@@ -183,7 +214,8 @@ def _random_words(tokenizer: Any, n_texts: int = 64, length: int = 14) -> tuple[
     return ids.flatten(), pack([length + 2] * n_texts)
 
 
-def _device(name: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
+    """Return the device of a setting, or raise :class:`InputError` where there is none such."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
