@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing as mp
+import os
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from multiprocessing.connection import Connection
@@ -64,6 +66,7 @@ def _answer(pipe: Connection, show: bool, function: Callable[..., Any], argument
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the caller decides
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        threading.Thread(target=_end_with_the_caller, daemon=True).start()
         with bars() if show else nullcontext():
             pipe.send(("done", function(*arguments)))
     except TrainingError as error:
@@ -72,3 +75,11 @@ def _answer(pipe: Connection, show: bool, function: Callable[..., Any], argument
         pipe.send(("refused", str(error)))
     except (KeyboardInterrupt, BrokenPipeError):  # told to end, or nobody is left to answer
         pass
+
+
+def _end_with_the_caller() -> None:
+    """Wait until the caller is gone, however it went, and end this process too."""
+    caller = mp.parent_process()
+    if caller is not None:
+        caller.join()
+        os.kill(os.getpid(), signal.SIGTERM)
