@@ -3,6 +3,7 @@
     make bench-stages                                    # BBC, some minutes on two cores; a figure
     python benchmarks/stages.py --set tweet
     python benchmarks/stages.py --variant no-reconstruction --askubuntu FOLDER   # Fig. 4, with MRR and MAP
+    python benchmarks/stages.py --measured               # the stages of what `make bench-clusterbert` has measured
 
 The settings are those of `coterie bench run --preset cpu`, with the guard off, so that every stage is seen. True labels
 are used for the scores and the colours only. The figure is docs/figures/clusterbert-SET.png unless --out names another.
@@ -22,6 +23,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from coterie import ClusterBERT, datasets
 from coterie.benchmarks.recipes import recipe_for
+from coterie.benchmarks.results import read_results
 from coterie.contracts import Labels
 from coterie.data.askubuntu import Question, read_askubuntu
 from coterie.data.texts import check_texts
@@ -30,6 +32,7 @@ from coterie.evaluation.metrics import accuracy, dunn, silhouette
 from coterie.evaluation.retrieval import rerank
 from coterie.training.trainer import Evaluation
 
+RESULTS = Path("benchmarks") / "results" / "cpu.jsonl"
 _DRAWN = 2000  # texts in the figure
 _DIFFERENT = 20  # colours; more classes than that share them
 
@@ -73,7 +76,11 @@ def main() -> None:
     parser.add_argument("--variant", default="", help="a recipe, e.g. no-reconstruction")
     parser.add_argument("--askubuntu", type=Path, help="a folder with AskUbuntu's files, for MRR and MAP")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--measured", action="store_true", help=f"only print the ends of the stages in {RESULTS}")
     args = parser.parse_args()
+    if args.measured:
+        print_measured()
+        return
     data = datasets.load(args.name)
     texts = check_texts(data.texts)
     first = {position: row for row, position in reversed(list(enumerate(texts.inverse.tolist())))}
@@ -85,6 +92,20 @@ def main() -> None:
     out = args.out or Path("docs") / "figures" / f"clusterbert-{args.name}.png"
     _draw(stages, data.label_names, out)
     print(f"\n{out}: t-SNE of {min(_DRAWN, len(true_labels)):,} texts after each stage, coloured by their true class")
+
+
+def print_measured() -> None:
+    """Print scores at the end of every stage of ClusterBERT, the mean over seeds."""
+    ends: dict[tuple[str, str, str], list[list[float]]] = {}
+    for result in read_results(RESULTS):
+        for record in result.get("curve", ()) if result["method"] == "clusterbert" else ():
+            if "dunn" in record:  # measured only where a stage ends
+                key = result["set"], result["variant"], record["stage"]
+                ends.setdefault(key, []).append([record[name] for name in ("acc", "nmi", "silhouette", "dunn")])
+    print("| set | variant | after stage | ACC / NMI | silhouette | Dunn |\n|---|---|---|--:|--:|--:|")
+    for (name, variant, stage), scores in ends.items():
+        acc, nmi, width, gap = np.mean(scores, axis=0)
+        print(f"| {name} | {variant} | {stage} | {100 * acc:.1f} / {100 * nmi:.1f} | {width:.3f} | {gap:.3f} |")
 
 
 def _draw(stages: Stages, names: list[str], out: Path) -> None:

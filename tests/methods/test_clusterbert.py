@@ -107,10 +107,11 @@ def plan(epochs, **options):
 
 
 def test_three_stages_the_second_once_for_every_clustering():
-    assert plan(8) == [("adapt", 2), ("cluster", 4), ("harden", 2)]
-    assert plan(8, reclusterings=2) == [("adapt", 2), ("cluster", 2), ("cluster", 2), ("harden", 2)]
-    assert plan(4) == [("adapt", 2), ("cluster", 1), ("harden", 1)]
-    assert plan(3) == [("adapt", 2), ("cluster", 1), ("harden", 0)]
+    assert plan(8) == [("adapt", 1), ("cluster", 5), ("harden", 2)]
+    assert plan(8, adapt_epochs=2, reclusterings=2) == [("adapt", 2), ("cluster", 2), ("cluster", 2), ("harden", 2)]
+    assert plan(4, adapt_epochs=2) == [("adapt", 2), ("cluster", 1), ("harden", 1)]
+    assert plan(3) == [("adapt", 1), ("cluster", 1), ("harden", 1)]
+    assert plan(2) == [("adapt", 1), ("cluster", 1), ("harden", 0)]
     assert plan(1) == [("adapt", 1), ("cluster", 0), ("harden", 0)]
     assert plan(5, adapt_epochs=0, harden_epochs=0) == [("adapt", 0), ("cluster", 5), ("harden", 0)]
 
@@ -159,7 +160,7 @@ def fitted(topics, tiny_bert):
 
 
 def test_a_bert_is_trained_through_all_stages(fitted):
-    assert [r["stage"] for r in fitted.history_] == ["adapt"] * 2 + ["cluster"] * 4 + ["harden"] * 2
+    assert [r["stage"] for r in fitted.history_] == ["adapt"] + ["cluster"] * 5 + ["harden"] * 2
     assert all("reconstruction" in r for r in fitted.history_)
     assert all(("cluster" in r) == (r["stage"] != "adapt") for r in fitted.history_)
     costs = [r["reconstruction"] / {"adapt": 1, "cluster": 0.2, "harden": 0.25}[r["stage"]] for r in fitted.history_]
@@ -214,7 +215,7 @@ def test_a_stopped_training_goes_on_to_the_same_result(topics, tiny_bert, tmp_pa
 
 
 def test_noise_deletes_words_and_is_other_in_every_epoch(topics, tiny_bert):
-    model = ClusterBERT(encoder=encoder_in(tiny_bert), **SHORT)
+    model = ClusterBERT(encoder=encoder_in(tiny_bert), adapt_epochs=2, **SHORT)
     seen = []
     real = ClusterBERTObjective.adapt
     with pytest.MonkeyPatch.context() as patch:

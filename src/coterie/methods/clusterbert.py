@@ -36,7 +36,7 @@ class ClusterBERT(TSDAE, name="clusterbert"):
     """Domain adaptation, clustering and hardening above one denoising auto-encoder."""
 
     epochs: int = hyper(8, "stretches of `epoch_steps`, or passes over the texts; stage 2 has what is left", ge=0)
-    adapt_epochs: int = hyper(2, "stage 1, reconstruction alone", ge=0)
+    adapt_epochs: int = hyper(1, "stage 1, reconstruction alone", ge=0)
     harden_epochs: int = hyper(2, "stage 3, targets from the head's own predictions", eq="5", ge=0)
     reclusterings: int = hyper(1, "how often stage 2 makes its groups anew", symbol="R", ge=1)
     cluster_weight: float = hyper(0.8, "of the cluster loss in stage 2; 1: no reconstruction", symbol="λ", ge=0, le=1)
