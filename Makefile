@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -96,6 +96,15 @@ bench-clusterbert: $(READY) ## TSDAE and ClusterBERT beside k-means on five sets
 	$(BIN)/coterie bench run -m kmeans,tsdae,clusterbert -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench run -m clusterbert -s tweet --preset cpu --variant no-reconstruction
 	$(BIN)/coterie bench table --preset cpu --metrics acc,nmi_geometric
+	$(BIN)/coterie bench guard --preset cpu
+
+bench-tcc: $(READY) ## TCC beside k-means and SCCL on three sets, and its ablations on Tweet; what was run is kept
+	$(BIN)/coterie bench run -m kmeans,sccl,tcc -s agnews,stackoverflow --preset cpu
+	$(BIN)/coterie bench run -m kmeans,sccl,tcc -s tweet -n 3 --preset cpu
+	for variant in without-l1 without-l2 in-batch not-drawn by-cluster plain-instance prior-sample; do \
+	  $(BIN)/coterie bench run -m tcc -s tweet --preset cpu --variant $$variant || exit; \
+	done
+	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
 
 bench-denoise: $(READY) ## a step of ClusterBERT against the plain one and against SCCL's

@@ -1,8 +1,9 @@
 """A training step of every method against SCCL's, on the same batch and layers, as ratios in one run.
 
-    make bench-steps                       # a minute or two on two cores
-    python benchmarks/steps.py --rounds 8  # more rounds
+    make bench-steps                         # a minute or two on two cores
+    python benchmarks/steps.py --rounds 8    # more rounds
     python benchmarks/steps.py --layers none
+    python benchmarks/steps.py --methods tcc # beside SCCL's only
 
 Every stage of a method is timed with its default settings on 200 StackOverflow titles out of 2,000 with their 20 tags'
 number of groups. Rounds are interleaved and the best of each counts, because the machine is shared.
@@ -66,11 +67,13 @@ def main() -> None:
     """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--methods", help="of those that train, only these, with commas; sccl is always there")
     parser.add_argument("--layers", default="2", help="last layers that learn; none: all")
     args = parser.parse_args()
     layers = None if args.layers == "none" else int(args.layers)
     texts = datasets.load("stackoverflow").texts[:: 20000 // TEXTS]
-    deep = [name for name, cls in METHODS.items() if issubclass(cls, DeepClusterer)]
+    wanted = {REFERENCE, *args.methods.split(",")} if args.methods else set(METHODS)
+    deep = [name for name, cls in METHODS.items() if issubclass(cls, DeepClusterer) and name in wanted]
     steps = {name: step for method in deep for name, step in steps_of(method, texts, layers).items()}
     best = dict.fromkeys(steps, float("inf"))
     for number in range(args.rounds + 1):  # the first round warms up

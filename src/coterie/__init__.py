@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from coterie.methods.neighbours import Neighbours as Neighbours
     from coterie.methods.rstc import RSTC as RSTC
     from coterie.methods.sccl import SCCL as SCCL
+    from coterie.methods.tcc import TCC as TCC
     from coterie.methods.tsdae import TSDAE as TSDAE
 
-_METHODS = ("AECL", "ClusterBERT", "DECCRL", "KMeans", "Neighbours", "RSTC", "SCCL", "TSDAE")
+_METHODS = ("AECL", "ClusterBERT", "DECCRL", "KMeans", "Neighbours", "RSTC", "SCCL", "TCC", "TSDAE")
 _PLACES = {name: f"coterie.methods.{name.lower()}" for name in _METHODS} | {
     "ENCODERS": "coterie.encoders.encoder", "METHODS": "coterie.clusterer", "Clusterer": "coterie.clusterer",
-    "datasets": "coterie.data", "load": "coterie.artifact",
-}  # fmt: skip
-__all__ = ["AECL", "DECCRL", "ENCODERS", "METHODS", "RSTC", "SCCL", "TSDAE", "ClusterBERT", "Clusterer", "KMeans",
-           "Neighbours", "__version__", "datasets", "load"]  # fmt: skip
+    "datasets": "coterie.data", "load": "coterie.artifact"}  # fmt: skip
+__all__ = ["AECL", "DECCRL", "ENCODERS", "METHODS", "RSTC", "SCCL", "TCC", "TSDAE", "ClusterBERT", "Clusterer",
+           "KMeans", "Neighbours", "__version__", "datasets", "load"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

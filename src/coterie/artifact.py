@@ -99,6 +99,7 @@ def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
             "params": encoder.params(),
             "fingerprint": encoder.fingerprint(),
             "dim": model.objective_.encoder.takes,
+            "reads": encoder.reads,
         },
         "notes": model._notes(),
         "texts": {"n": model.n_texts_, "sha256": model.texts_sha256_},

@@ -21,8 +21,9 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from coterie.contracts import Corpus, Items, Labels, Network, Objective, Vectors
-from coterie.data.texts import OnEmpty, Texts, check_texts
-from coterie.encoders.encoder import Encoder, make_encoder
+from coterie.data.rows import OnEmpty, Rows
+from coterie.data.texts import BlankTextWarning as BlankTextWarning
+from coterie.encoders.encoder import Encoder, kind_of, make_encoder
 from coterie.encoders.precomputed import PrecomputedEncoder
 from coterie.errors import InputError, NotFittedError
 from coterie.hyper import check_settings, hyper
@@ -30,23 +31,19 @@ from coterie.progress import bars
 from coterie.registry import Registry
 
 
-class BlankTextWarning(UserWarning):
-    """Some texts say nothing and get no cluster."""
-
-
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(kw_only=True, eq=False, repr=False)
 class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator, ABC):
-    """Groups short texts, and files new texts in the same groups.
+    """Groups short texts or images, and files new ones in the same groups.
 
-    After ``fit``: ``labels_`` (N,) with -1 for blank texts, ``confidence_`` (N,), ``cluster_centers_``
-    (K, D), ``encoder_`` and ``objective_``.
+    After ``fit``: ``labels_`` (N,) with -1 for blank texts and unreadable images, ``confidence_`` (N,),
+    ``cluster_centers_`` (K, D), ``encoder_`` and ``objective_``.
     """
 
     name: ClassVar[str]
 
     n_clusters: int = hyper(8, "number of clusters, exactly honoured", symbol="K", ge=1)
-    encoder: str | Encoder = hyper("bundled", "what turns texts into vectors: a name, name:value, or an encoder")
+    encoder: str | Encoder = hyper("bundled", "what turns items into vectors: a name, name:value, or an encoder")
     on_empty: OnEmpty = hyper("keep", "blank texts: keep them without a cluster, or refuse")
     random_state: int | np.random.RandomState | None = hyper(0, "seed of every random choice", ge=0, lt=2**32)
     verbose: bool = hyper(False, "show progress on stderr when it is a terminal")
@@ -63,9 +60,9 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """Return a fresh objective above ``encoder``, whose vectors have the width ``encoder.dim``."""
 
     def fit(self, X: Any, y: Any = None, *, column: str | None = None) -> Self:  # noqa: N803
-        """Find the clusters of ``X``: texts in any form, or vectors with ``encoder="precomputed"``.
+        """Find the clusters of ``X``: texts, vectors (``encoder="precomputed"``) or images (``encoder="image"``).
 
-        ``y`` is ignored: labels never reach training. ``column`` names the texts of a data frame.
+        ``y`` is ignored: labels never reach training. ``column`` names the texts, or files, of a data frame.
         """
         return self._fit(X, column)
 
@@ -77,7 +74,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """Return soft assignments (N, K): rows sum to one, blank texts are NaN."""
         items, h = self._embed(X, column)
         q = self.objective_.assign_all(h)
-        return items.spread(q, np.nan) if isinstance(items, Texts) else q
+        return items.spread(q, np.nan) if isinstance(items, Rows) else q
 
     def predict(self, X: Any, *, column: str | None = None) -> Labels:  # noqa: N803
         """Return the most probable cluster of each text; -1 for blank ones."""
@@ -91,7 +88,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def transform(self, X: Any, *, column: str | None = None) -> Vectors:  # noqa: N803
         """Return the vectors h (N, D) in which the clusters live; blank texts are NaN."""
         items, h = self._embed(X, column)
-        return items.spread(h, np.nan).astype(np.float32) if isinstance(items, Texts) else h
+        return items.spread(h, np.nan).astype(np.float32) if isinstance(items, Rows) else h
 
     @property
     def cluster_centers_(self) -> Vectors:
@@ -111,7 +108,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         with self._progress():
             encoder = make_encoder(self.encoder)
             items = self._check(X, column, encoder, reset=True)
-            distinct = items.unique if isinstance(items, Texts) else items
+            distinct = items.unique if isinstance(items, Rows) else items
             if self.n_clusters > len(distinct):
                 raise InputError(_too_few(self.n_clusters, len(distinct), items))
             objective, h = self._learn(encoder, items, **options)
@@ -120,10 +117,10 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self.labels_, self.confidence_ = _decide(items, objective, h)
         return self
 
-    def _learn(self, encoder: Encoder, items: Texts | Vectors) -> tuple[Objective, Vectors]:
+    def _learn(self, encoder: Encoder, items: Rows[Any] | Vectors) -> tuple[Objective, Vectors]:
         """Return a fitted objective and the vectors (N, D) of the distinct items as it sees them."""
         distinct, counts = distinct_items(items)
-        h = self._vectors(items, encoder.fit(items.unique) if isinstance(items, Texts) else encoder)
+        h = self._vectors(items, encoder.fit(items.unique) if isinstance(items, Rows) else encoder)
         objective = self._objective(Network(h.shape[1]))
         objective.start(Corpus(distinct, torch.from_numpy(h), counts), self._seed())
         return objective, h
@@ -159,23 +156,19 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             )
         return self.objective_
 
-    def _embed(self, X: Any, column: str | None) -> tuple[Texts | Vectors, Vectors]:  # noqa: N803
+    def _embed(self, X: Any, column: str | None) -> tuple[Rows[Any] | Vectors, Vectors]:  # noqa: N803
         self._fitted()
         with self._progress():
             items = self._check(X, column, self.encoder_, reset=False)
             return items, self._vectors(items, self.encoder_)
 
-    def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Texts | Vectors:  # noqa: N803
+    def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Rows[Any] | Vectors:  # noqa: N803
         if isinstance(encoder, PrecomputedEncoder):
             return self._check_vectors(X, reset=reset)
-        texts = check_texts(X, column, on_empty=self.on_empty)
-        if texts.n_blank:
-            warnings.warn(
-                f"{texts.n_blank} of {texts.n_rows} texts are blank and get no cluster.",
-                BlankTextWarning,
-                stacklevel=4,
-            )
-        return texts
+        items = encoder.check(X, column, on_empty=self.on_empty)
+        if items.n_blank:
+            warnings.warn(items.complaint, items.warning, stacklevel=4)
+        return items
 
     def _check_vectors(self, X: Any, *, reset: bool) -> Vectors:  # noqa: N803
         try:
@@ -185,8 +178,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             hint = "encoder='precomputed' takes vectors, rows of numbers; on the command line --vectors names them"
             raise InputError(f"{error} ({hint}.)") from None
 
-    def _vectors(self, items: Texts | Vectors, encoder: Encoder) -> Vectors:
-        return encoder.embed(items.unique) if isinstance(items, Texts) else items
+    def _vectors(self, items: Rows[Any] | Vectors, encoder: Encoder) -> Vectors:
+        return encoder.embed(items.unique) if isinstance(items, Rows) else items
 
     def _seed(self) -> int | None:
         """Return one whole number that decides everything."""
@@ -208,9 +201,9 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        vectors = self.encoder == "precomputed" or isinstance(self.encoder, PrecomputedEncoder)
-        tags.input_tags.string = tags.input_tags.one_d_array = not vectors
-        tags.input_tags.two_d_array = vectors
+        kind = kind_of(self.encoder)
+        tags.input_tags.string = tags.input_tags.one_d_array = kind != "vectors"  # texts, or names of files
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = kind == "vectors", kind == "images"
         return tags
 
 
@@ -218,41 +211,37 @@ _PART = 65_536  # rows that are decided at once
 METHODS: Registry[Clusterer] = Registry("method", "coterie.methods")
 
 
-def _decide(items: Texts | Vectors, objective: Objective, h: Vectors) -> tuple[Labels, NDArray[np.float64]]:
+def _decide(items: Rows[Any] | Vectors, objective: Objective, h: Vectors) -> tuple[Labels, NDArray[np.float64]]:
     labels, confidence = np.empty(len(h), dtype=np.int64), np.empty(len(h))
     part = _PART if objective.together is None else max(len(h), 1)
     for start in range(0, len(h), part):  # q of a million rows and hundreds of clusters would take gigabytes
         rows = slice(start, start + part)
         q = objective.assign_all(h[rows])
         labels[rows], confidence[rows] = q.argmax(axis=1), q.max(axis=1)
-    if not isinstance(items, Texts):
+    if not isinstance(items, Rows):
         return labels, confidence
     return items.spread(labels, -1), items.spread(confidence, np.nan)
 
 
-def summary(items: Texts | Vectors) -> tuple[int, str]:
+def summary(items: Rows[Any] | Vectors) -> tuple[int, str]:
     """Return how many rows there were, and a hash that tells whether two trainings saw the same ones."""
-    if not isinstance(items, Texts):
+    if not isinstance(items, Rows):
         return len(items), hashlib.sha256(np.ascontiguousarray(items).reshape(-1).data).hexdigest()
-    rows = ["", *items.unique]
-    digest = hashlib.sha256()
-    for position in items.inverse:
-        digest.update(rows[position + 1].encode() + b"\n")
-    return items.n_rows, digest.hexdigest()
+    return items.n_rows, items.sha256()
 
 
-def distinct_items(items: Texts | Vectors) -> tuple[Items, Tensor]:
+def distinct_items(items: Rows[Any] | Vectors) -> tuple[Items, Tensor]:
     """Return each item once, and how often it occurs (N,)."""
-    if isinstance(items, Texts):
+    if isinstance(items, Rows):
         return items.unique, torch.from_numpy(items.counts)
     return items, torch.ones(len(items), dtype=torch.long)
 
 
-def _too_few(n_clusters: int, n_items: int, items: Texts | Vectors) -> str:
-    if not isinstance(items, Texts):
+def _too_few(n_clusters: int, n_items: int, items: Rows[Any] | Vectors) -> str:
+    if not isinstance(items, Rows):
         return f"n_clusters={n_clusters} is more than n_samples={n_items}. Ask for fewer clusters."
     rows = f" (of {items.n_rows} rows, {items.n_blank} of them blank)" if items.n_rows != n_items else ""
     return (
-        f"{n_clusters} clusters need at least {n_clusters} distinct texts, but there are {n_items}{rows}. "
-        "Ask for fewer clusters or give more texts."
+        f"{n_clusters} clusters need at least {n_clusters} distinct {items.noun}, but there are {n_items}{rows}. "
+        f"Ask for fewer clusters or give more {items.noun}."
     )

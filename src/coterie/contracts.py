@@ -14,12 +14,16 @@ from torch import Tensor, nn
 
 Vectors = NDArray[np.float32]
 """Embeddings h, shape (N, D)."""
+Pixels = NDArray[np.uint8]
+"""Images, shape (N, S, S, C), or one of them."""
 Labels = NDArray[np.int64]
-"""Cluster numbers 0..K-1, shape (N,); -1 is a text without a cluster."""
+"""Cluster numbers 0..K-1, shape (N,); -1 is an item without a cluster."""
 Terms = dict[str, Tensor]
 """Named, already weighted loss terms. Their sum is the loss; their names are the log keys."""
-Items = Sequence[Any] | Vectors
-"""What the user wants clustered: texts, or ready vectors."""
+Items = Sequence[Any] | Vectors | Pixels
+"""What the user wants clustered: texts, ready vectors, or images."""
+Kind = Literal["texts", "vectors", "images"]
+"""Which of them an encoder reads, or an augmenter changes."""
 Words = Literal["corpus", "all"]
 """Which words a decoder tells apart: those of the corpus, or all that the encoder knows."""
 
@@ -82,6 +86,7 @@ class Network(nn.Module):
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.dim = dim
+        self.from_scratch = False  # whether its vectors say nothing before it is trained; then the encoder's do
         self.takes = dim  # width of what an encoder gives; another one where the network ends in a layer of its own
 
     @property

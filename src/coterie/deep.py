@@ -14,10 +14,11 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from coterie.augmenters.augmenter import Augmenter, epoch_seed, make_augmenter
+from coterie.augmenters.augmenter import AUGMENTERS, Augmenter, epoch_seed, make_augmenter
 from coterie.augmenters.given import GivenAugmenter, from_rows
 from coterie.clusterer import METHODS, Clusterer, distinct_items, summary
 from coterie.contracts import Corpus, Labels, Network, Objective, Prepared, Vectors
+from coterie.data.rows import Rows
 from coterie.data.texts import Texts
 from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError, TrainingError
@@ -35,7 +36,7 @@ _NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_fo
 
 
 class DeepClusterer(Clusterer):
-    """Groups short texts by training an encoder on them.
+    """Groups short texts or images by training an encoder on them.
 
     After ``fit`` there are also ``history_`` (a record for every epoch) and ``guard_`` (the guard's verdict).
     """
@@ -44,13 +45,15 @@ class DeepClusterer(Clusterer):
     epoch_steps: int | None = hyper(None, "steps of an epoch; none: as many as see every text once", ge=1)
     max_steps: int | None = hyper(150, "end after so many steps even if epochs are left; none: no limit", ge=0)
     batch_size: int = hyper(200, "texts of a step", symbol="B", ge=2)
-    trainable_layers: int | None = hyper(2, "last layers of the encoder that learn; none: all of them", ge=0)
+    trainable_layers: int | None = hyper(2, "last layers of a pretrained encoder that learn; none: all of them", ge=0)
     encoder_lr: float = hyper(1e-4, "learning rate of the encoder", ge=0)
     head_lr: float = hyper(1e-3, "learning rate of everything else", ge=0)
     schedule: Schedule = hyper("linear", "of the learning rates: constant, or falling to zero in a line")
     clip_norm: float | None = hyper(None, "longest gradient; none: any", gt=0)
-    augmenter: str | Augmenter = hyper("dropout", "what makes the views of a text: a name, name:value, or an augmenter")
-    fresh_views: bool = hyper(False, "make new views for every epoch instead of once")
+    augmenter: str | Augmenter = hyper(
+        "dropout", "what makes the views: a name, name:value, or an augmenter; of images crop, unless another is named"
+    )
+    fresh_views: bool = hyper(False, "make new views for every epoch instead of once; of images always")
     init: str = hyper("neighbours", "method whose groups training starts from: kmeans, neighbours, ...")
     n_neighbours: int = hyper(10, "views are of one of so many nearest texts; 0: of the text itself", symbol="k", ge=0)
     guard: Mode = hyper("on", "keep the best state by a score that needs no labels; off: keep the last")
@@ -83,7 +86,7 @@ class DeepClusterer(Clusterer):
     def _learn(
         self,
         encoder: Encoder,
-        items: Texts | Vectors,
+        items: Rows[Any] | Vectors,
         *,
         given: Sequence[Any] | None = None,
         watchers: Sequence[Watcher] = (),
@@ -92,16 +95,19 @@ class DeepClusterer(Clusterer):
         distinct, counts = distinct_items(items)
         seed = self._seed()
         seed = secrets.randbelow(2**31) if seed is None else seed
-        dim = encoder.fit(items.unique).embed(items.unique[:1]).shape[1] if isinstance(items, Texts) else items.shape[1]
+        dim = encoder.fit(items.unique).embed(items.unique[:1]).shape[1] if isinstance(items, Rows) else items.shape[1]
         with seeded(seed):
             network = self._network(encoder, dim)
             objective = self._objective(network).to(network.where)
-        views = self._views(network, objective, items, given, seed)
+        views = self._views(encoder, objective, items, given, seed)
         corpus = Corpus(distinct, network.look(views(0)[0]), counts)
-        baseline = self._group("kmeans", corpus, seed)
-        links = self._links(corpus, baseline, seed)
+        known = corpus
+        if isinstance(items, Rows) and network.from_scratch:
+            known = replace(corpus, h=torch.from_numpy(encoder.embed(items.unique)))
+        baseline = self._group("kmeans", known, seed)
+        links = self._links(known, baseline, seed)
         guard = Guard(self.guard, links, baseline, self.n_clusters)
-        first = baseline if self.init == "kmeans" else self._group(self.init, corpus, seed)
+        first = baseline if self.init == "kmeans" else self._group(self.init, known, seed)
         corpus = replace(corpus, labels=torch.from_numpy(first))
         checkpoint = self._checkpoint(encoder, items, given, seed)
         self.history_ = self._trainer(seed).run(
@@ -130,6 +136,8 @@ class DeepClusterer(Clusterer):
 
     def _saved_params(self) -> dict[str, Any]:
         augmenter = self.augmenter if isinstance(self.augmenter, str) else self.augmenter.spec
+        if self.encoder_.augmenter and augmenter == type(self).augmenter:
+            augmenter = self.encoder_.augmenter  # what really made the views
         return super()._saved_params() | {"augmenter": augmenter, "checkpoint": None, "log_dir": None}
 
     def _notes(self) -> dict[str, Any]:
@@ -141,34 +149,48 @@ class DeepClusterer(Clusterer):
     def _network(self, encoder: Encoder, dim: int) -> Network:
         return encoder.network(dim, self.trainable_layers)
 
-    def _vectors(self, items: Texts | Vectors, encoder: Encoder) -> Vectors:
-        return self.objective_.encoder.embed(items.unique if isinstance(items, Texts) else items)
+    def _vectors(self, items: Rows[Any] | Vectors, encoder: Encoder) -> Vectors:
+        return self.objective_.encoder.embed(items.unique if isinstance(items, Rows) else items)
 
     def _trainer(self, seed: int) -> Trainer:
         names = {field.name for field in fields(Trainer)} - {"seed"}
         return Trainer(seed=seed, **{name: getattr(self, name) for name in names})
 
     def _views(
-        self, network: Network, objective: Objective, items: Texts | Vectors, given: Sequence[Any] | None, seed: int
+        self, encoder: Encoder, objective: Objective, items: Rows[Any] | Vectors, given: Sequence[Any] | None, seed: int
     ) -> Views:
         """Return what the network reads in an epoch: the originals and every view of them."""
         distinct, _ = distinct_items(items)
+        network, n = objective.encoder, objective.n_augmented
         original = network.prepare(distinct)
-        if not isinstance(items, Texts):
-            if given is not None:
-                raise InputError("Views are texts; vectors (encoder='precomputed') have none.")
-            return lambda _: [original] * (1 + objective.n_augmented)
-        texts, augmenter = items, make_augmenter(self.augmenter)
+        if given is not None and not isinstance(items, Texts):
+            raise InputError("Views are texts; vectors (encoder='precomputed') and images have none.")
+        if not isinstance(items, Rows):
+            return lambda _: [original] * (1 + n)
+        augmenter = self._augmenter(encoder)
 
         @lru_cache(maxsize=1)
         def views(epoch: int) -> list[Prepared]:
-            if given is not None:
-                augmented = from_rows(given, texts, objective.n_augmented)
+            if given is not None and isinstance(items, Texts):
+                augmented = from_rows(given, items, n)
             else:
-                augmented = augmenter.views(texts.unique, objective.n_augmented, seed=epoch_seed(seed, epoch))
-            return [original, *(original if view is texts.unique else network.prepare(view) for view in augmented)]
+                augmented = augmenter.views(items.unique, n, seed=epoch_seed(seed, epoch))
+            return [original, *(original if view is distinct else network.prepare(view) for view in augmented)]
 
-        return views if self.fresh_views else lambda _: views(0)
+        return views if self.fresh_views or augmenter.always_fresh else lambda _: views(0)
+
+    def _augmenter(self, encoder: Encoder) -> Augmenter:
+        """Return what makes the views: a method's default is for texts, and gives way to the encoder's own."""
+        augmenter = make_augmenter(self.augmenter)
+        if augmenter.takes == encoder.reads:
+            return augmenter
+        if encoder.augmenter and self.augmenter == type(self).augmenter:
+            return make_augmenter(encoder.augmenter)
+        fitting = ", ".join(name for name, cls in AUGMENTERS.items() if cls.takes == encoder.reads)
+        raise InputError(
+            f"The augmenter {augmenter.name!r} changes {augmenter.takes}, but the encoder {encoder.name!r} reads "
+            f"{encoder.reads}. Use one of: {fitting}."
+        )
 
     def _links(self, corpus: Corpus, baseline: Labels, seed: int) -> Links:
         """Return the nearest texts of each as far as they can be told before training, when somebody asks for them."""
@@ -188,7 +210,7 @@ class DeepClusterer(Clusterer):
         return labels
 
     def _checkpoint(
-        self, encoder: Encoder, items: Texts | Vectors, given: Sequence[Any] | None, seed: int
+        self, encoder: Encoder, items: Rows[Any] | Vectors, given: Sequence[Any] | None, seed: int
     ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None

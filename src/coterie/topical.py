@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.contracts import Objective, Vectors
+from coterie.data.images import Images
+from coterie.data.rows import Rows
 from coterie.data.vocabulary import Vocabulary
 from coterie.deep import DeepClusterer
+from coterie.encoders.encoder import Encoder
+from coterie.errors import InputError
 from coterie.heads.topics import Topic, TopicModel
 
 
@@ -29,6 +34,11 @@ class TopicalClusterer(DeepClusterer):
         A text without any known word has the same of each; a blank text is NaN.
         """
         return self._topics.spread(self._check(X, column, self.encoder_, reset=False))
+
+    def _learn(self, encoder: Encoder, items: Rows[Any] | Vectors, **options: Any) -> tuple[Objective, Vectors]:
+        if isinstance(items, Images):
+            raise InputError(f"{type(self).__name__} explains clusters by words, and images have none. Use e.g. sccl.")
+        return super()._learn(encoder, items, **options)
 
     @property
     def _topics(self) -> TopicModel:

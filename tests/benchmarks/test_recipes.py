@@ -1,11 +1,13 @@
 import pytest
 
-from coterie.benchmarks.jobs import PAPER_SETS
+from coterie.benchmarks.jobs import PAPER_SETS, expand
 from coterie.benchmarks.recipes import methods, parse_recipe, published, read_recipe, recipe_for, recipe_names, variants
 from coterie.clusterer import METHODS
 from coterie.data.datasets import SOURCES
 from coterie.errors import InputError
 
+TEXT_SETS = [name for name, source in SOURCES.items() if source.kind == "texts"]
+IMAGE_SETS = [name for name in SOURCES if name not in TEXT_SETS]
 FILES = [(method, name) for method in methods() for name in recipe_names(method)]
 
 
@@ -13,22 +15,40 @@ FILES = [(method, name) for method in methods() for name in recipe_names(method)
 def test_every_recipe_is_right_and_gives_a_model_that_can_be_made(method, name):
     recipe = read_recipe(method, name)
     METHODS[method](**recipe.settings)
-    assert name in ("default", "cpu") or name in SOURCES or name in variants(method)
+    assert name in ("default", "cpu", "images") or name in SOURCES or name in variants(method)
     assert recipe.encoder or name not in ("default", "cpu")
 
 
 @pytest.mark.parametrize("method", methods())
 @pytest.mark.parametrize("preset", ["paper", "cpu"])
 def test_every_method_with_recipes_has_both_presets_for_every_set(method, preset):
-    for dataset in SOURCES:
+    for dataset in TEXT_SETS:
         recipe = recipe_for(method, dataset, preset)
         assert (recipe.encoder, recipe.encoder_settings["max_length"]) == ("bundled", 32)
+    assert {recipe_for(method, dataset, preset).encoder for dataset in IMAGE_SETS} == {"image"}
 
 
 @pytest.mark.parametrize("method", methods())
 def test_the_cpu_preset_is_one_setting_for_all_sets(method):
-    first, *others = [recipe_for(method, dataset, "cpu") for dataset in SOURCES]
-    assert all(other == first for other in others)
+    for sets in (TEXT_SETS, IMAGE_SETS):
+        first, *others = [recipe_for(method, dataset, "cpu") for dataset in sets]
+        assert all(other == first for other in others)
+
+
+def test_what_is_said_of_images_lies_over_the_base_and_is_no_variant():
+    texts, images = (recipe_for("sccl", dataset, "cpu").settings for dataset in ("agnews", "digits"))
+    assert "encoder_lr" not in texts
+    assert images["encoder_lr"] == read_recipe("sccl", "images").settings["encoder_lr"]
+    assert "images" not in variants("sccl")
+
+
+def test_a_job_on_images_says_what_makes_its_views():
+    (job,) = expand(["sccl"], ["digits"], 1, "cpu")
+    assert (job.encoder, job.params["augmenter"]) == ("image", "crop")
+    (job,) = expand(["sccl"], ["digits"], 1, "cpu", overrides={"augmenter": "crop(flip=0)"})
+    assert job.params["augmenter"] == "crop(flip=0)"
+    (job,) = expand(["sccl"], ["agnews"], 1, "cpu")
+    assert (job.encoder, job.params["augmenter"]) == ("bundled", "dropout")
 
 
 def test_sccl_follows_its_paper_and_its_table():

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 import coterie
+from coterie.augmenters.augmenter import AUGMENTERS
 from coterie.encoders.encoder import ENCODERS, make_encoder
 from coterie.errors import InputError
 
 # What an encoder needs to run here: without a hub, `transformer` reads the bundled model's folder.
-SPECS = {name: name for name in ENCODERS if name != "precomputed"}
+SPECS = {name: name for name, cls in ENCODERS.items() if cls.reads == "texts"}
 SPECS["transformer"] = f"transformer:{make_encoder('bundled').source()}"
 each_encoder = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+
+KINDS = {"texts", "images", "vectors"}
 
 ODD = ["日本語のテキスト", "🙂🙂🙂", "a", "?!", "x" * 5000, "word " * 2000, "naïve café", "\U0010ffff"]
 
@@ -70,6 +73,33 @@ def test_documented(cls):
     assert cls.__doc__
     assert all(f.metadata["help"] for f in fields(cls))
     assert cls.after_colon == "" or cls.after_colon in {f.name for f in fields(cls)}
+    assert cls.reads in KINDS
+
+
+@pytest.mark.parametrize("cls", [c for c in ENCODERS.values() if c.reads != "vectors"], ids=lambda cls: cls.name)
+def test_a_default_augmenter_makes_views_of_what_it_reads(cls):
+    name = cls.augmenter or "dropout"
+    assert AUGMENTERS[name].takes == cls.reads
+
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 1), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("name", [name for name, cls in ENCODERS.items() if cls.reads == "images"])
+def test_an_encoder_of_images_keeps_the_same_promises(name, tmp_path):
+    encoder = make_encoder(name)
+    images = encoder.check(IMAGES).unique
+    h = encoder.fit(images).embed(images)
+    assert (h.dtype, len(h), np.isfinite(h).all()) == (np.float32, 40, True)
+    np.testing.assert_array_equal(encoder.embed(images[::-1])[::-1], h)
+    np.testing.assert_array_equal(np.concatenate([encoder.embed(images[i : i + 1]) for i in range(40)]), h)
+    assert np.isfinite(encoder.embed(np.zeros_like(images[:2]))).all()  # nothing but black
+    again = make_encoder(encoder)
+    again.restore(encoder.state())
+    np.testing.assert_array_equal(again.embed(images), h)
+    model = coterie.KMeans(n_clusters=5, encoder=name, n_init=1).fit(IMAGES)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(coterie.load(tmp_path / "model").predict(IMAGES), model.labels_)
 
 
 def test_nothing_follows_the_colon_of_an_encoder_without_a_main_setting():

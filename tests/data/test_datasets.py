@@ -52,9 +52,9 @@ def test_statistics_equal_the_published_ones(benchmark_set):
 @pytest.mark.data
 def test_labels_are_0_to_k_and_every_text_says_something(benchmark_set):
     source = SOURCES[benchmark_set.name]
-    assert (len(benchmark_set.texts), len(benchmark_set.label_names)) == (source.n_texts, source.n_clusters)
+    assert (len(benchmark_set.texts), len(benchmark_set.label_names)) == (source.n_items, source.n_clusters)
     assert benchmark_set.true_labels.dtype == np.int64
-    assert benchmark_set.true_labels.shape == (source.n_texts,)
+    assert benchmark_set.true_labels.shape == (source.n_items,)
     assert set(benchmark_set.true_labels.tolist()) == set(range(source.n_clusters))
     assert all(text.strip() for text in benchmark_set.texts)
     assert not any("\ufeff" in text or "\r" in text or "\n" in text for text in benchmark_set.texts)
@@ -91,7 +91,7 @@ def test_the_sample_of_bbc_is_of_different_sentences_and_the_same_for_everybody(
 
 def test_helpdesk_is_as_described(helpdesk):
     sizes = np.bincount(helpdesk.true_labels)
-    assert len(set(helpdesk.texts)) == len(helpdesk.texts) == 1325 == SOURCES["helpdesk"].n_texts
+    assert len(set(helpdesk.texts)) == len(helpdesk.texts) == 1325 == SOURCES["helpdesk"].n_items
     assert len(sizes) == len(set(helpdesk.label_names)) == 16 == SOURCES["helpdesk"].n_clusters
     assert (sizes.min(), sizes.max()) == (25, 160)
     assert all(text.strip() for text in helpdesk.texts)

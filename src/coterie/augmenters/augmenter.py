@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, ClassVar, dataclass_transform
 
+import numpy as np
+
 from coterie.augmenters.cache import Recipe, kept
 from coterie.augmenters.spec import parse
+from coterie.contracts import Items, Kind
+from coterie.errors import InputError
 from coterie.hyper import check_settings, settings
 from coterie.progress import track
 from coterie.registry import Registry
@@ -28,7 +32,7 @@ class UnchangedWarning(UserWarning):
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(kw_only=True, eq=False)
 class Augmenter(ABC):
-    """Makes other texts that say the same."""
+    """Makes other texts that say the same, or other images that show it."""
 
     name: ClassVar[str] = ""
     after_colon: ClassVar[str] = ""
@@ -37,6 +41,10 @@ class Augmenter(ABC):
     """The setting that ``"name(...)"`` sets as a whole; empty: there are ``setting=value`` between the brackets."""
     changes: ClassVar[bool] = True
     """Whether views are meant to differ from their texts."""
+    takes: ClassVar[Kind] = "texts"
+    """What it makes views of."""
+    always_fresh: ClassVar[bool] = False
+    """Whether new views are so quickly made that every epoch has its own."""
 
     def __init_subclass__(cls, *, name: str = "", **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -47,6 +55,7 @@ class Augmenter(ABC):
 
     def views(self, texts: Texts, n_views: int, *, seed: int) -> tuple[Texts, ...]:
         """Return ``n_views`` views, each as long as ``texts``; ``texts`` itself stands for "the same text"."""
+        self.check(texts)
         views = tuple(self.view(texts, number, seed=seed) for number in range(n_views))
         same = sum(n_unchanged(texts, view) for view in views)
         if self.changes and len(texts) >= _ENOUGH and same > _TOO_MANY * len(texts) * n_views:
@@ -57,6 +66,12 @@ class Augmenter(ABC):
                 stacklevel=2,
             )
         return views
+
+    def check(self, items: Items) -> None:
+        """Raise :class:`InputError` where it is given something else than it makes views of."""
+        kind = "images" if isinstance(items, np.ndarray) else "texts"
+        if kind != self.takes:
+            raise InputError(f"The augmenter {self.name!r} makes views of {self.takes}, not of {kind}.")
 
     def view(self, texts: Texts, number: int, *, seed: int) -> Texts:
         """Return the view ``number`` (0, 1, ...) of every text, from the disk where it has been made before."""

@@ -21,6 +21,8 @@ class ChainAugmenter(Augmenter, name="chain"):
         made = [make_augmenter(step) for step in split(self.steps, f"chain({self.steps})")]
         if given := [step.name for step in made if step.name == "given"]:
             raise InputError(f"chain({self.steps}): {given[0]!r} makes no views, so nothing can follow or precede it.")
+        if other := [step for step in made if step.takes != self.takes]:
+            raise InputError(f"chain({self.steps}): {other[0].name!r} makes views of {other[0].takes}, not of texts.")
         return made
 
     def rewrite(self, texts: Texts, number: int, *, seed: int) -> Texts:

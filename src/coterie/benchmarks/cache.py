@@ -10,13 +10,14 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from coterie.contracts import Vectors
 from coterie.data.atomic import atomic_file
 from coterie.data.cache import user_cache
+from coterie.data.rows import OnEmpty, Rows
 from coterie.encoders.encoder import Encoder, make_encoder
 from coterie.hyper import hyper
 
@@ -33,6 +34,10 @@ class CachedEncoder(Encoder):
 
     inner: str | Encoder = hyper("bundled", "the encoder that is asked when nothing is kept")
     folder: str | Path = hyper(".", "where vectors are kept")
+
+    def check(self, X: Any, column: str | None = None, *, on_empty: OnEmpty = "keep") -> Rows[Any]:  # noqa: N803
+        """Return what the encoder inside reads."""
+        return getattr(self, "_inner", make_encoder(self.inner)).check(X, column, on_empty=on_empty)
 
     def fit(self, texts: Sequence[str]) -> Self:
         """Fit the encoder inside."""
@@ -74,7 +79,7 @@ class CachedEncoder(Encoder):
         digest = hashlib.sha256(json.dumps(known).encode())
         for name, tensor in sorted(state.tensors.items()):
             digest.update(name.encode() + np.ascontiguousarray(tensor).tobytes())
-        digest.update(json.dumps(list(texts)).encode())
+        digest.update(texts.tobytes() if isinstance(texts, np.ndarray) else json.dumps(list(texts)).encode())
         return digest.hexdigest()
 
 

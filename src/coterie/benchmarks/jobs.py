@@ -16,7 +16,9 @@ from coterie.hyper import settings
 
 PAPERS = "papers"
 """The name that stands for the eight sets that the papers share."""
-PAPER_SETS = tuple(name for name in SOURCES if name not in ("helpdesk", "bbc", "bbc-6000"))
+PAPER_SETS = tuple(
+    name for name, source in SOURCES.items() if source.kind == "texts" and name not in ("helpdesk", "bbc", "bbc-6000")
+)
 Result = dict[str, Any]
 
 
@@ -128,11 +130,15 @@ def _settled(job: Job, encoder: str, overrides: dict[str, Any]) -> Job:
         name, own = made.name, defaults(type(made))
         given = {key: value for key, value in made.params().items() if key in own and value != own[key]}
         chosen = {key: value for key, value in chosen.items() if key in own} | given
+    usual = defaults(METHODS[job.method])
+    params = usual | dict(recipe.settings) | overrides
+    if ENCODERS[name].augmenter and params.get("augmenter") == usual.get("augmenter", ""):
+        params["augmenter"] = ENCODERS[name].augmenter  # what really makes the views
     return replace(
         job,
         encoder=name,
         encoder_params=defaults(ENCODERS[name]) | chosen,
-        params=defaults(METHODS[job.method]) | dict(recipe.settings) | overrides,
+        params=params,
         overrides=overrides,
     )
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import normalized_mutual_info_score
 
 from coterie.clusterer import Clusterer
-from coterie.contracts import Labels
+from coterie.contracts import Items, Labels
 from coterie.data.datasets import Dataset
-from coterie.data.texts import Texts
+from coterie.data.rows import Rows
 from coterie.errors import InputError
 from coterie.evaluation.contrast import contrast_scores
 from coterie.evaluation.matching import match_clusters
@@ -32,13 +32,13 @@ def label_based(true_labels: Labels, model: Clusterer) -> Scores:
     return _rounded(scores)
 
 
-def label_free(texts: list[str], model: Clusterer) -> Scores:
+def label_free(items: Items, model: Clusterer) -> Scores:
     """Return every score that needs none; distances are between the vectors that the model ends with.
 
     The Dunn index is left out: it looks at every pair of texts, and one odd pair decides it.
     """
     told = model.labels_ >= 0
-    h, labels = model.transform(texts)[told], model.labels_[told]
+    h, labels = model.transform(items)[told], model.labels_[told]
     scores = {name: _defined(metric, h, labels) for name, metric in _SHAPE.items()}
     return _rounded({**scores, "confidence": float(model.confidence_[told].mean())})
 
@@ -59,15 +59,15 @@ class Curve:
     """Watches a training and puts every epoch on record (SCCL Fig. 4); the training never hears of it."""
 
     data: Dataset
-    texts: Texts
+    rows: Rows[Any]
     seconds: float = 0.0  # spent here, not in training
     points: list[tuple[Record, Scores]] = field(default_factory=list)
 
     def __call__(self, evaluation: Evaluation) -> None:
-        """Measure the distinct texts of ``evaluation`` as the rows they came from."""
+        """Measure the distinct items of ``evaluation`` as the rows they came from."""
         start = time.perf_counter()
-        told = self.texts.inverse >= 0
-        rows = self.texts.inverse[told]
+        told = self.rows.inverse >= 0
+        rows = self.rows.inverse[told]
         h, labels, true_labels = evaluation.h[rows], evaluation.labels[rows], self.data.true_labels[told]
         scores: Scores = {
             "acc": accuracy(true_labels, labels),

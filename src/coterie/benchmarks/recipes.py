@@ -1,7 +1,8 @@
 """A recipe: how a method is run on a set, as a file, with the published score and what the paper leaves open.
 
 ``recipes/<method>/default.toml`` is the paper's setting, ``<set>.toml`` what it changes for one set and the score it
-reports there, ``cpu.toml`` our one setting for every set on two cores; any other file is a variant laid over these.
+reports there, ``cpu.toml`` our one setting for every set on two cores, ``images.toml`` what either changes for images;
+any other file is a variant laid over these.
 TOML has no null: a setting that may be None is written "none", as after ``--set``.
 """
 
@@ -27,6 +28,7 @@ DECIDED = frozenset(
 """What the runner decides itself, or what decides nothing."""
 _FOLDER = files("coterie.benchmarks") / "recipes"
 _BASE = {"paper": "default", "cpu": "cpu"}
+_IMAGES = "images"
 _TABLES, _LISTS = ("settings", "sets", "encoder", "published"), ("protocol", "unsaid", "departures")
 
 
@@ -55,14 +57,18 @@ class Recipe:
 
 def recipe_for(method: str, dataset: str, preset: Preset, variant: str = "") -> Recipe:
     """Return the settings and the encoder of a method on a set, all files that speak of it laid over each other."""
-    names = [_BASE[preset], *([dataset] if preset == "paper" else []), *([variant] if variant else [])]
+    kind = SOURCES[dataset].kind
+    of_images = [_IMAGES] if kind == "images" else []
+    names = [_BASE[preset], *of_images, *([dataset] if preset == "paper" else []), *([variant] if variant else [])]
     if names[0] not in recipe_names(method):
         raise InputError(f"The method {method!r} has no recipe {method}/{names[0]}.toml for the preset {preset!r}.")
     layers = [layer for name in names if (layer := read_recipe(method, name))]
     merged: dict[str, Any] = {}
     for layer in layers:
         merged |= {**layer.settings, **layer.sets.get(dataset, {})}
-    encoder = [layer for layer in layers if layer.encoder]
+    encoder = [layer for layer in layers if layer.encoder and ENCODERS[layer.encoder].reads == kind]
+    if of_images and not encoder:
+        return Recipe(settings=merged, encoder="image")
     if not encoder:
         raise InputError(f"The recipe {method}/{names[0]}.toml names no encoder: [encoder] name = ...")
     return Recipe(settings=merged, encoder=encoder[-1].encoder, encoder_settings=encoder[-1].encoder_settings)
@@ -94,7 +100,7 @@ def recipe_names(method: str) -> list[str]:
 
 def variants(method: str) -> list[str]:
     """Return the names that ``--variant`` takes."""
-    return [name for name in recipe_names(method) if name not in _BASE.values() and name not in SOURCES]
+    return [name for name in recipe_names(method) if name not in (*_BASE.values(), _IMAGES, *SOURCES)]
 
 
 def methods() -> list[str]:

@@ -27,7 +27,6 @@ from coterie.clusterer import METHODS, Clusterer
 from coterie.contracts import Labels
 from coterie.data import datasets
 from coterie.data.splits import load_split
-from coterie.data.texts import check_texts
 from coterie.deep import DeepClusterer
 from coterie.encoders.encoder import ENCODERS
 from coterie.errors import TrainingError
@@ -80,13 +79,13 @@ def run_job(
         judged, true_labels = (model, data.true_labels) if test is None else (_filed(model, test), test.true_labels)
     ours = [str(warning.message) for warning in caught if warning.category.__module__.startswith("coterie")]
     result = job.head() | {
-        "n": len(data.texts), "k": len(data.label_names), **told,
-        "label_based": label_based(true_labels, judged), "label_free": label_free(data.texts, model),
+        "n": len(data.items), "k": len(data.label_names), **told,
+        "label_based": label_based(true_labels, judged), "label_free": label_free(data.items, model),
         "labels_sha256": hashlib.sha256(np.ascontiguousarray(judged.labels_, dtype="<i8").tobytes()).hexdigest(),
         "warnings": ours, "versions": {name: version(name) for name in _PACKAGES},
         "machine": {"python": platform.python_version(), "threads": torch.get_num_threads()},
     }  # fmt: skip
-    return result | ({} if test is None else {"n_test": len(test.texts)}), judged.labels_
+    return result | ({} if test is None else {"n_test": len(test.items)}), judged.labels_
 
 
 def _work(job: Job, folder: Path) -> Result:
@@ -97,25 +96,25 @@ def _work(job: Job, folder: Path) -> Result:
 def _filed(model: Clusterer, data: datasets.Dataset) -> Clusterer:
     """Return the model with the labels of other texts than those it was fitted on."""
     other = copy.copy(model)
-    other.labels_, other.confidence_ = model.assign(data.texts)
+    other.labels_, other.confidence_ = model.assign(data.items)
     return other
 
 
 def _fit(job: Job, data: datasets.Dataset, folder: Path) -> tuple[Clusterer, dict[str, Any]]:
     """Return the fitted model, and what is known of how it came about. Only the curve sees true labels."""
-    cls, texts = METHODS[job.method], check_texts(data.texts)
-    encoder = ENCODERS[job.encoder](**job.encoder_params)
+    cls, encoder = METHODS[job.method], ENCODERS[job.encoder](**job.encoder_params)
+    items = encoder.check(data.items)
     common: dict[str, Any] = {"n_clusters": len(data.label_names), "random_state": job.seed, **job.params}
     if issubclass(cls, DeepClusterer):
-        deep, curve = cls(encoder=encoder, **common), Curve(data, texts)
-        seconds = _timed(lambda: deep.fit(data.texts, watch=curve)) - curve.seconds
+        deep, curve = cls(encoder=encoder, **common), Curve(data, items)
+        seconds = _timed(lambda: deep.fit(data.items, watch=curve)) - curve.seconds
         told = {"peak_gb": peak_gb(), "guard": asdict(deep.guard_), "curve": curve.lines()}
         return deep, {"seconds": round(seconds, 2), **told}
-    kept = CachedEncoder(inner=encoder, folder=folder).fit(texts.unique)
-    kept.embed(texts.unique)  # before the clock starts, for the first job as for the others
+    kept = CachedEncoder(inner=encoder, folder=folder).fit(items.unique)
+    kept.embed(items.unique)  # before the clock starts, for the first job as for the others
     model = cls(encoder=kept, **common)
-    seconds = _timed(lambda: model.fit(data.texts))
-    told = {"encode_seconds": kept.seconds(texts.unique), "peak_gb": peak_gb()}
+    seconds = _timed(lambda: model.fit(data.items))
+    told = {"encode_seconds": kept.seconds(items.unique), "peak_gb": peak_gb()}
     return model, {"seconds": round(seconds, 2), **told}
 
 

@@ -1,4 +1,4 @@
-"""`coterie assign`: file new texts in the groups of a saved model."""
+"""`coterie assign`: file new texts, or images, in the groups of a saved model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.cli import options
-from coterie.cli.reading import read_input
+from coterie.cli.reading import read_folder, read_input
 from coterie.cli.tables import progress, say
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def assign(
     model: options.Model,
-    file: options.File,
+    file: options.FileOrFolder,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A file to write; stdout without it.")] = None,
     column: options.Column = None,
     file_format: options.Format = None,
@@ -30,13 +30,17 @@ def assign(
 ) -> None:
     """Give each text of FILE its cluster and how sure that is, in the format of the file.
 
-    MODEL is the folder `model` inside what `coterie cluster --out` wrote.
+    MODEL is the folder `model` inside what `coterie cluster --out` wrote. Where
+    it was made of images, FILE is a folder, and the answer a CSV.
     """
-    from coterie.artifact import load
+    from coterie.artifact import load, read_config
     from coterie.data.files import dump_table, named_for, write_table
     from coterie.errors import InputError
 
-    given = read_input(file, column, file_format, encoding, delimiter, vectors)
+    if read_config(model)["encoder"].get("reads") == "images":
+        given = read_folder(file, column=column, format=file_format, delimiter=delimiter, vectors=vectors)
+    else:
+        given = read_input(file, column, file_format, encoding, delimiter, vectors)
     check_column(given.column)
     if out is None and given.table.format == "parquet" and not as_json:
         raise InputError("Parquet cannot go to the terminal. Name a file with --out, or use --json.")
@@ -49,7 +53,7 @@ def assign(
         sys.stdout.buffer.write(dump_table(table))
     else:
         write_table(table, out)
-        say(f"{table.n_rows:,} texts assigned, written to {out}", quiet=quiet)
+        say(f"{table.n_rows:,} {given.noun} assigned, written to {out}", quiet=quiet)
 
 
 def check_column(column: str) -> None:

@@ -1,4 +1,4 @@
-"""`coterie cluster`: from a file of texts to groups, a table and a model."""
+"""`coterie cluster`: from a file of texts, or a folder of images, to groups, a table and a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.cli import options
-from coterie.cli.reading import Input, read_input
+from coterie.cli.reading import Input, read_folder, read_input
 from coterie.cli.tables import print_clusters, print_json, print_topics, progress, say
 
 if TYPE_CHECKING:
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 
 def cluster(
-    file: options.File,
+    file: options.FileOrFolder,
     n_clusters: Annotated[int, typer.Option("--clusters", "-k", help="How many groups.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new folder for the assignments, the table and the model.")
     ] = None,
     method: Annotated[str, typer.Option("--method", "-m", help="`coterie methods` lists them.")] = "neighbours",
-    encoder: Annotated[str, typer.Option("--encoder", "-e", help="`coterie encoders` lists them.")] = "bundled",
+    encoder: Annotated[
+        str | None, typer.Option("--encoder", "-e", help="`coterie encoders` lists them [default: bundled, or image].")
+    ] = None,
+    items: Annotated[options.Kind, typer.Option("--items", help="What FILE holds.")] = options.Kind.texts,
     column: options.Column = None,
     file_format: options.Format = None,
     encoding: options.Encoding = "utf-8",
@@ -45,7 +48,7 @@ def cluster(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Group the texts of FILE.
+    """Group the texts of FILE, or with --items images the images of a folder.
 
     Without --out only the table is shown. With it, a folder is written:
     assignments in the format of FILE with the columns cluster and confidence,
@@ -56,40 +59,61 @@ def cluster(
     from coterie.cli.assign import check_column
     from coterie.cli.training import given_views, training_settings
     from coterie.clusterer import METHODS
-    from coterie.errors import InputError
 
     cls = METHODS[method]
     check_target(out, overwrite)
-    given = read_input(file, column, file_format, encoding, delimiter, vectors)
+    if items is options.Kind.images:
+        given = read_folder(file, column=column, format=file_format, delimiter=delimiter, vectors=vectors)
+    else:
+        given = read_input(file, column, file_format, encoding, delimiter, vectors)
     check_column(given.column)
-    if encoder == "precomputed" and vectors is None:
-        raise InputError("The encoder 'precomputed' needs your vectors: name them with --vectors FILE.npy")
     model = cls(
         n_clusters=n_clusters,
-        encoder=encoder if vectors is None else "precomputed",
+        encoder=_chosen(encoder, items, vectors),
         on_empty=on_empty.value,
         random_state=seed,
         **training_settings(cls, augment=augment, checkpoint=checkpoint, log_dir=log_dir, out=out),
         **options.parse_settings(settings, cls, owner=f"the method {method!r}"),
     )
-    say(f"{given.table.n_rows:,} texts from column {given.column!r}", quiet=quiet)
+    place = f"column {given.column!r}" if given.noun == "texts" else file
+    say(f"{given.table.n_rows:,} {given.noun} from {place}", quiet=quiet)
     start = time.perf_counter()
     with progress(quiet):
         model.fit(given.items, **given_views(model, given))
     rows = _describe(model, given)
     if out is not None:
         _write(out, model, given, rows)
-    if as_json:
-        print_json(rows)
-    else:
-        print_clusters(rows)
-        if "topics" in rows[0]:
-            print_topics((row["cluster"], row["topics"]) for row in rows)
+    _show(rows, given.noun, as_json=as_json)
     if hasattr(model, "guard_"):
         say(str(model.guard_), quiet=quiet)
     say(f"{n_clusters} clusters in {time.perf_counter() - start:.0f} s.", quiet=quiet)
-    where = f"Written to {out}. New texts: coterie assign {out}/model FILE" if out else "Nothing saved; --out saves."
-    say(where, quiet=quiet)
+    what = "FILE" if given.noun == "texts" else "FOLDER"
+    where = f"Written to {out}. New {given.noun}: coterie assign {out}/model {what}"
+    say(where if out else "Nothing saved; --out saves.", quiet=quiet)
+
+
+def _chosen(encoder: str | None, items: options.Kind, vectors: Path | None) -> str:
+    """Return the encoder that fits what is clustered."""
+    from coterie.encoders.encoder import kind_of
+    from coterie.errors import InputError
+
+    if vectors is not None:
+        return "precomputed"
+    encoder = encoder or {"texts": "bundled", "images": "image"}[items.value]
+    if encoder == "precomputed":
+        raise InputError("The encoder 'precomputed' needs your vectors: name them with --vectors FILE.npy")
+    if kind_of(encoder) != items.value:
+        raise InputError(f"The encoder {encoder!r} reads {kind_of(encoder)}, not {items.value}: see --items.")
+    return encoder
+
+
+def _show(rows: list[dict[str, Any]], noun: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+        return
+    print_clusters(rows, noun)
+    if "topics" in rows[0]:
+        print_topics((row["cluster"], row["topics"]) for row in rows)
 
 
 def check_target(out: Path | None, overwrite: bool) -> None:
@@ -111,7 +135,10 @@ def _describe(model: Clusterer, given: Input) -> list[dict[str, Any]]:
     from coterie.describe.topics import topics_of
 
     texts = ["" if text is None else str(text) for text in given.texts]
-    rows = describe(texts, model.labels_, model.confidence_, model.n_clusters, topics=topics_of(model))
+    words = given.noun == "texts"  # the name of a file says little
+    rows = describe(
+        texts, model.labels_, model.confidence_, model.n_clusters, topics=topics_of(model), with_words=words
+    )
     return [row.as_dict() for row in rows]
 
 

@@ -17,19 +17,20 @@ def info(model: options.Model, as_json: options.Json = False) -> None:
         print_json(config | {"notes": notes, "clusters": clusters})
         return
     encoder = config["encoder"]
+    noun = encoder.get("reads", "texts")  # models from before there were images do not say
     settings = {name: value for name, value in config["params"].items() if name != "encoder"}
     rows = {
         "method": config["method"],
         "settings": _listed(settings),
-        "encoder": f"{encoder['name']}, {encoder['dim']} numbers a text, {_listed(encoder['params']) or 'no settings'}",
-        "trained on": f"{config['texts']['n']:,} texts, SHA-256 {config['texts']['sha256'][:16]}…",
+        "encoder": f"{encoder['name']}, {encoder['dim']} numbers each, {_listed(encoder['params']) or 'no settings'}",
+        "trained on": f"{config['texts']['n']:,} {noun}, SHA-256 {config['texts']['sha256'][:16]}…",
         "versions": ", ".join(f"{name} {number}" for name, number in config["versions"].items()),
     }
     if guard := config.get("notes", {}).get("guard"):
         rows["training"] = str(Verdict(**guard))
     print_table(["", ""], rows.items())
     if clusters:
-        print_clusters(clusters)
+        print_clusters(clusters, "images" if noun == "images" else "texts")
     if topics := config.get("notes", {}).get("topics"):
         print_topics(enumerate(topics))
 

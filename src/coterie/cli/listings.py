@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coterie.cli import options
 from coterie.cli.tables import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from coterie.data.datasets import Dataset
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one with all its settings.")]
 
@@ -37,37 +40,49 @@ def augmenters(name: Name = None, as_json: options.Json = False) -> None:
 
 def datasets(
     name: Name = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the set NAME as a CSV: text, label.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the set NAME: a CSV with text and label, or a folder of PNGs."),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """List the data sets, or write one to a file."""
     from coterie.data.datasets import SOURCES, load
-    from coterie.data.files import Table, write_table
     from coterie.errors import InputError
 
     if out is not None:
         if name is None:
             raise InputError("Which data set? coterie datasets NAME --out FILE")
-        data = load(name)
-        labels = [data.label_names[k] for k in data.true_labels]
-        write_table(Table({"text": data.texts, "label": labels}, "csv"), out)
-        say(f"{len(data.texts):,} texts written to {out}", quiet=quiet)
+        _write_set(load(name), out, quiet=quiet)
         return
     if name is not None and name not in SOURCES:
         load(name)  # raises, and names those there are
     rows = [
-        {"name": key, "texts": s.n_texts, "clusters": s.n_clusters, "what": s.title, "terms": s.terms,
+        {"name": key, "items": s.n_items, "kind": s.kind, "clusters": s.n_clusters, "what": s.title, "terms": s.terms,
          "files": [{"name": f.name, "url": f.url, "sha256": f.sha256} for f in s.files]}
         for key, s in SOURCES.items() if name in (None, key)
     ]  # fmt: skip
     if as_json:
         print_json(rows)
         return
-    columns = ["name", "texts", "clusters", "what", "terms"]
-    print_table(columns, [[str(row[c]) for c in columns] for row in rows], right=["texts", "clusters"])
+    columns = ["name", "items", "kind", "clusters", "what", "terms"]
+    print_table(columns, [[str(row[c]) for c in columns] for row in rows], right=["items", "clusters"])
     if name is not None:
         print_table(["file", "address", "SHA-256"], [[f.name, f.url, f.sha256] for f in SOURCES[name].files])
+
+
+def _write_set(data: Dataset, out: Path, *, quiet: bool) -> None:
+    from coterie.data.files import Table, write_table
+    from coterie.data.images import write_folder
+
+    labels = [data.label_names[k] for k in data.true_labels]
+    if isinstance(data.items, list):
+        write_table(Table({"text": data.items, "label": labels}, "csv"), out)
+    else:
+        write_folder(data.items, labels, out)
+    noun = "texts" if isinstance(data.items, list) else "images"
+    say(f"{len(data.items):,} {noun} written to {out}", quiet=quiet)
 
 
 def _show(registry: Mapping[str, type], name: str | None, as_json: bool) -> None:

@@ -26,8 +26,22 @@ class OnEmpty(StrEnum):
     error = "error"
 
 
+class Kind(StrEnum):
+    """What is clustered."""
+
+    texts = "texts"
+    images = "images"
+
+
 File = Annotated[
     str, typer.Argument(metavar="FILE", help="CSV, TSV, JSONL, Parquet or plain text, also gzipped; - for stdin.")
+]
+FileOrFolder = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV, JSONL, Parquet or plain text, also gzipped; - for stdin. For images, a folder of PNG and JPEG.",
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a saved model.")]
 Column = Annotated[str | None, typer.Option("--column", "-c", help="The column of the texts, if not obvious.")]

@@ -1,4 +1,4 @@
-"""Read what a command was given: the table, the texts in it, and vectors when the caller has them."""
+"""Read what a command was given: the table, the texts in it, and vectors when the caller has them; or a folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Input:
 
     table: Table
     column: str
-    items: Any  # the texts, or the caller's vectors
+    items: Any  # the texts, the caller's vectors, or files with images
+    noun: str = "texts"
 
     @property
     def texts(self) -> list[Any]:
@@ -45,6 +46,18 @@ def read_input(
     name = text_column(table, column)
     texts = table.columns[name]
     return Input(table, name, texts if vectors is None else _read_vectors(vectors, len(texts)))
+
+
+def read_folder(folder: str, **options: Any) -> Input:
+    """Find the images below a folder; ``options`` are for texts, and refused."""
+    from coterie.data.files import Table
+    from coterie.data.images import image_files
+    from coterie.errors import InputError
+
+    if asked := [name for name, value in options.items() if value is not None]:
+        raise InputError(f"--{asked[0]} is for texts in a file; of images name only their folder.")
+    files = image_files(folder)
+    return Input(Table({"file": [str(path) for path in files]}, "csv"), "file", files, "images")
 
 
 def _read_vectors(path: Path, n_rows: int) -> Any:

@@ -69,23 +69,24 @@ def print_table(
     Console(width=width, highlight=False, soft_wrap=False).print(table)
 
 
-def print_clusters(rows: Iterable[dict[str, Any]]) -> None:
-    """Print the cluster table."""
+def print_clusters(rows: Iterable[dict[str, Any]], noun: str = "texts") -> None:
+    """Print the cluster table; only of texts are there keywords."""
+    with_words, typical = noun == "texts", f"typical {noun}"
     print_table(
-        ["cluster", "size", "share", "sure", "keywords", "typical texts"],
+        ["cluster", "size", "share", "sure", *(["keywords"] if with_words else []), typical],
         [
             [
                 str(row["cluster"]),
                 str(row["size"]),
                 f"{row['share']:.1%}",
                 f"{row['confidence']:.2f}",
-                ", ".join(row["keywords"]),
+                *([", ".join(row["keywords"])] if with_words else []),
                 "\n".join(row["examples"]),
             ]
             for row in rows
         ],
         right=["cluster", "size", "share", "sure"],
-        cut=["typical texts"],
+        cut=[typical],
     )
 
 

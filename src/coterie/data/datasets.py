@@ -1,50 +1,46 @@
 """The benchmark sets of the papers, and a demo set of our own.
 
 A file comes from the folder in ``COTERIE_DATA``, else from the cache, else from its public address; in
-every case its SHA-256 is checked. The sets are their authors' and are not part of this package.
+every case its SHA-256 is checked. The sets are their authors' and are not part of this package. Sets of images are
+read in ``image_sets.py``.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import http.client
 import io
-import os
 import re
-import urllib.request
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 
-from coterie.contracts import Labels
-from coterie.data.atomic import atomic_file
-from coterie.data.cache import user_cache
+from coterie.contracts import Items, Kind, Labels
+from coterie.data import image_sets
+from coterie.data.remote import RemoteFile as RemoteFile
+from coterie.data.remote import cache_folder as cache_folder
+from coterie.data.remote import fetch as fetch
 from coterie.errors import InputError
-from coterie.progress import track
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Texts with the true labels 0..K-1 that evaluation may look at."""
+    """Texts, or images, with the true labels 0..K-1 that evaluation may look at."""
 
     name: str
-    texts: list[str]
+    items: Items  # a list of texts, or images (N, S, S, C)
     true_labels: Labels
     label_names: list[str]  # the file's own names of classes 0..K-1
 
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A public file and the bytes it must have."""
-
-    name: str
-    url: str
-    sha256: str
+    @property
+    def texts(self) -> list[str]:
+        """The texts of a set that has them."""
+        if not isinstance(self.items, list):
+            raise InputError(f"The data set {self.name!r} has images, not texts: use its `items`.")
+        return self.items
 
 
 @dataclass(frozen=True)
@@ -54,10 +50,11 @@ class Source:
     title: str
     files: tuple[RemoteFile, ...]
     terms: str
-    n_texts: int
+    n_items: int
     n_clusters: int
-    read: Callable[..., list[tuple[str, str]]]
+    read: Callable[..., list[tuple[str, str]]] | Callable[..., image_sets.Labelled]
     label_names: tuple[str, ...] = ()
+    kind: Kind = "texts"
 
 
 def load(name: str) -> Dataset:
@@ -66,61 +63,12 @@ def load(name: str) -> Dataset:
         raise InputError(f"There is no data set called {name!r}. There are: {', '.join(SOURCES)}.")
     source = SOURCES[name]
     rows = source.read(*(fetch(file) for file in source.files))
+    if isinstance(rows, image_sets.Labelled):
+        return Dataset(name, rows.images, rows.labels, list(source.label_names))
     classes = sorted({label for label, _ in rows}, key=lambda label: (int(label) if label.isdigit() else 0, label))
     number = {label: i for i, label in enumerate(classes)}
     labels = np.array([number[label] for label, _ in rows], dtype=np.int64)
     return Dataset(name, [text for _, text in rows], labels, list(source.label_names or classes))
-
-
-def fetch(file: RemoteFile) -> bytes:
-    """Return the checked bytes of a public file, downloading it into the cache when it is nowhere else."""
-    named = os.environ.get("COTERIE_DATA")
-    for folder in [Path(named), cache_folder()] if named else [cache_folder()]:
-        path = folder / file.name
-        if path.is_file():
-            return _checked(path.read_bytes(), file, str(path), "Remove it, and it is fetched again.")
-    data = _checked(_download(file), file, file.url, "The download was cut short, or the file has changed: try again.")
-    try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with atomic_file(cache_folder() / file.name) as temporary:
-            temporary.write_bytes(data)
-    except OSError as error:
-        raise InputError(
-            f"Cannot keep {file.name} in {cache_folder()} ({error}). Name another folder in COTERIE_CACHE."
-        ) from None
-    return data
-
-
-def cache_folder() -> Path:
-    """Return the folder that downloads are kept in: COTERIE_CACHE, else the user's cache."""
-    return user_cache("datasets")
-
-
-def _checked(data: bytes, file: RemoteFile, place: str, advice: str) -> bytes:
-    found = hashlib.sha256(data).hexdigest()
-    if found != file.sha256:
-        raise InputError(
-            f"{place} is not the published {file.name} (SHA-256 {found[:12]}..., expected "
-            f"{file.sha256[:12]}...). {advice}"
-        )
-    return data
-
-
-def _download(file: RemoteFile) -> bytes:
-    parts = []
-    try:
-        with urllib.request.urlopen(file.url, timeout=60) as reply:
-            size = int(reply.headers.get("Content-Length") or 0)
-            with track(f"Downloading {file.name}", size) as advance:
-                while part := reply.read(1 << 16):
-                    parts.append(part)
-                    advance(len(part))
-    except (http.client.HTTPException, OSError) as error:
-        raise InputError(
-            f"Cannot download {file.url} ({error}). Fetch it by hand and put it into a folder named by the "
-            f"environment variable COTERIE_DATA."
-        ) from None
-    return b"".join(parts)
 
 
 # -- readers: bytes of the files -> (label, text) rows -----------------------------------------------------
@@ -172,6 +120,7 @@ def _helpdesk() -> list[tuple[str, str]]:
 
 _STC2 = "https://github.com/jacoxu/STC2/raw/34a28c5/dataset/"
 RAKIB = "https://github.com/rashadulrakib/short-text-clustering-enhancement/raw/f363b66/data/"
+_MIT = "MIT"
 _RESEARCH = "no licence stated; published for research"
 _BBC = RemoteFile(
     "bbc-fulltext.zip",
@@ -257,5 +206,25 @@ SOURCES: dict[str, Source] = {
     ),
     "bbc-6000": Source(
         "BBC, a fixed sample of 6,000 different sentences", (_BBC,), _BBC_TERMS, 6000, 5, _bbc_sample
+    ),
+    "digits": Source(
+        "Digits, hand-written, 8 x 8 (scikit-learn's own)",
+        (), "part of scikit-learn", 1797, 10, image_sets.digits, image_sets.DIGITS, "images",
+    ),
+    "fashion-mnist": Source(
+        "Fashion-MNIST, pictures of clothes, 28 x 28 (Xiao et al., 2017)",
+        image_sets.FASHION, _MIT, 70000, 10, image_sets.fashion, image_sets.CLOTHES, "images",
+    ),
+    "fashion-mnist-10000": Source(
+        "Fashion-MNIST, a fixed sample of 10,000 different images",
+        image_sets.FASHION, _MIT, 10000, 10, image_sets.fashion_sample, image_sets.CLOTHES, "images",
+    ),
+    "cifar10": Source(
+        "CIFAR-10, photographs of ten kinds of things, 32 x 32 in colour (Krizhevsky, 2009)",
+        image_sets.CIFAR, _RESEARCH, 60000, 10, image_sets.cifar, image_sets.THINGS, "images",
+    ),
+    "cifar10-10000": Source(
+        "CIFAR-10, a fixed sample of 10,000 different images",
+        image_sets.CIFAR, _RESEARCH, 10000, 10, image_sets.cifar_sample, image_sets.THINGS, "images",
     ),
 }  # fmt: skip

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.data.datasets import RAKIB, SOURCES, Dataset, RemoteFile, fetch, load, split_lines
+from coterie.data.datasets import RAKIB, SOURCES, Dataset, load, split_lines
+from coterie.data.remote import RemoteFile, fetch
 from coterie.errors import InputError
 
 

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.data.rows import OnEmpty, Rows, collapse, frame_column
 from coterie.errors import InputError
 
-OnEmpty = Literal["keep", "error"]
+
+class BlankTextWarning(UserWarning):
+    """Some texts say nothing and get no cluster."""
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(Rows[list[str]]):
     """Distinct, clean texts and the way back to the rows they came from."""
 
-    unique: list[str]
-    inverse: NDArray[np.int64]  # (rows,) position in `unique`; -1 where the row is blank
-    counts: NDArray[np.int64]  # (len(unique),)
+    noun = "texts"
+    warning = BlankTextWarning
 
     @property
-    def n_rows(self) -> int:
-        """How many rows the caller gave."""
-        return len(self.inverse)
+    def complaint(self) -> str:
+        """What to say of the blank rows."""
+        return f"{self.n_blank} of {self.n_rows} texts are blank and get no cluster."
 
-    @property
-    def n_blank(self) -> int:
-        """How many of them say nothing."""
-        return int((self.inverse < 0).sum())
-
-    def spread(self, values: NDArray[Any], blank: Any) -> NDArray[Any]:
-        """Give each row the value of its distinct text, and ``blank`` to blank rows."""
-        full = np.full((self.n_rows, *values.shape[1:]), blank, dtype=np.result_type(values, type(blank)))
-        told = self.inverse >= 0
-        full[told] = values[self.inverse[told]]
-        return full
+    def contents(self) -> Iterator[bytes]:
+        """Yield the bytes of each distinct text."""
+        return (text.encode() for text in self.unique)
 
 
 def check_texts(texts: Any, column: str | None = None, *, on_empty: OnEmpty = "keep") -> Texts:
@@ -58,17 +49,14 @@ def check_texts(texts: Any, column: str | None = None, *, on_empty: OnEmpty = "k
         )
     if len(blank) == len(rows):
         raise InputError(f"All {len(rows)} texts are empty. Is this the right column?")
-    position: dict[str, int] = {}
-    inverse = np.array([position.setdefault(t, len(position)) if t else -1 for t in rows], dtype=np.int64)
-    counts = np.bincount(inverse[inverse >= 0], minlength=len(position))
-    return Texts(list(position), inverse, counts.astype(np.int64))
+    return Texts(*collapse(text or None for text in rows))
 
 
 def _rows(texts: Any, column: str | None) -> Iterable[Any]:
     if isinstance(texts, str | bytes):
         raise InputError("Expected many texts, got a single string. Put it in a list: [text].")
     if hasattr(texts, "columns"):  # a pandas or polars data frame
-        return _column(texts, column)
+        return frame_column(texts, column, "text")
     if column is not None:
         raise InputError(f"column={column!r} needs a data frame, got {type(texts).__name__}.")
     if getattr(texts, "ndim", 1) != 1:
@@ -79,16 +67,6 @@ def _rows(texts: Any, column: str | None) -> Iterable[Any]:
     if not isinstance(texts, Iterable) or isinstance(texts, Mapping):
         raise InputError(f"Expected texts, got {type(texts).__name__}. Give a list of strings.")
     return texts
-
-
-def _column(frame: Any, column: str | None) -> Sequence[Any]:
-    names = list(frame.columns)
-    if column is None and len(names) == 1:
-        column = names[0]
-    if column is None or column not in names:
-        asked = "Name the text column" if column is None else f"There is no column {column!r}"
-        raise InputError(f"{asked}: column=... is one of {', '.join(map(repr, names))}.")
-    return list(frame[column])
 
 
 def _clean(value: Any, row: int) -> str:

@@ -32,7 +32,7 @@ class ClusterRow:
         return values if self.topics else {name: value for name, value in values.items() if name != "topics"}
 
 
-def describe(
+def describe(  # noqa: PLR0913
     texts: Sequence[str],
     labels: Labels,
     confidence: NDArray[np.float64],
@@ -40,10 +40,16 @@ def describe(
     *,
     n_examples: int = 2,
     topics: Sequence[list[Topic]] = (),
+    with_words: bool = True,
 ) -> list[ClusterRow]:
-    """Return the table, largest cluster first. ``labels`` may hold -1 for blank texts."""
+    """Return the table, largest cluster first. ``labels`` may hold -1 for blank texts.
+
+    Without words, ``texts`` are names, of images say: a cluster has no keywords, and typical ones are named.
+    """
     told = np.flatnonzero(labels >= 0)
-    words = keywords([texts[i] for i in told.tolist()], labels[told], n_clusters)
+    words: list[list[str]] = [[] for _ in range(n_clusters)]
+    if with_words:
+        words = keywords([texts[i] for i in told.tolist()], labels[told], n_clusters)
     rows = []
     for cluster in range(n_clusters):
         members = told[labels[told] == cluster]

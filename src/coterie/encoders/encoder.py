@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 from numpy.typing import NDArray
 
-from coterie.contracts import Items, Network, Vectors
+from coterie.contracts import Items, Kind, Network, Vectors
+from coterie.data.rows import OnEmpty, Rows
+from coterie.data.texts import check_texts
 from coterie.encoders.linear import LinearNetwork
 from coterie.errors import InputError
 from coterie.hyper import check_settings, settings
@@ -30,9 +32,12 @@ class EncoderState:
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(kw_only=True, eq=False)
 class Encoder(ABC):
-    """Turns texts into vectors h (N, D). Nothing is loaded before it is needed."""
+    """Turns texts, or images, into vectors h (N, D). Nothing is loaded before it is needed."""
 
     name: ClassVar[str] = ""
+    reads: ClassVar[Kind] = "texts"
+    augmenter: ClassVar[str] = ""
+    """What makes views of what it reads, in the place of a method's default, which is for texts."""
     after_colon: ClassVar[str] = ""
     """The setting that ``"name:value"`` sets; empty when there is none."""
 
@@ -42,6 +47,10 @@ class Encoder(ABC):
         if name:  # without a name it is a stem that several encoders share
             cls.name = name
             ENCODERS.register(name, cls)
+
+    def check(self, X: Any, column: str | None = None, *, on_empty: OnEmpty = "keep") -> Rows[Any]:  # noqa: N803
+        """Return each distinct item of ``X`` as :meth:`embed` takes it, and the way back to the rows."""
+        return check_texts(X, column, on_empty=on_empty)
 
     def fit(self, texts: Sequence[str]) -> Self:
         """Learn what must be learnt from the training texts (a vocabulary, say); most learn nothing."""
@@ -77,6 +86,11 @@ class Encoder(ABC):
 
 
 ENCODERS: Registry[Encoder] = Registry("encoder", "coterie.encoders")
+
+
+def kind_of(spec: str | Encoder) -> Kind:
+    """Return what an encoder reads, without making it."""
+    return (ENCODERS[spec.partition(":")[0]] if isinstance(spec, str) else spec).reads
 
 
 def make_encoder(spec: str | Encoder) -> Encoder:

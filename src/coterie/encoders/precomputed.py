@@ -14,6 +14,8 @@ from coterie.errors import InputError
 class PrecomputedEncoder(Encoder, name="precomputed"):
     """Takes rows of numbers (N, D) instead of texts, and leaves them as they are."""
 
+    reads = "vectors"
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Refuse: the clusterer hands vectors through without calling this."""
         raise InputError("encoder='precomputed' clusters vectors (an array of shape (N, D)), not texts.")

@@ -112,17 +112,22 @@ def _freeze(network: PackedBert | PlainTransformer, trainable_layers: int | None
     """Let only the last layers learn, and return how many do not."""
     if trainable_layers is None:
         return 0
-    layers: Any = network.layers if isinstance(network, PackedBert) else _layers(network.model)
+    layers = network.layers if isinstance(network, PackedBert) else layers_of(network.model)
+    return freeze_below(network, layers, trainable_layers)
+
+
+def freeze_below(model: nn.Module, layers: nn.ModuleList, trainable_layers: int) -> int:
+    """Let nothing of ``model`` learn but the last of its ``layers``, and return how many of them do not."""
     if trainable_layers > len(layers):
         raise InputError(f"`trainable_layers` is {trainable_layers}, but this encoder has {len(layers)} layers.")
     frozen = len(layers) - trainable_layers
-    network.requires_grad_(False)
+    model.requires_grad_(False)
     for layer in layers[frozen:]:
         layer.requires_grad_(True)
     return frozen
 
 
-def _layers(model: nn.Module) -> nn.ModuleList:
+def layers_of(model: nn.Module) -> nn.ModuleList:
     """Return the layers of a transformer: its longest list of modules."""
     lists = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
     if not lists:

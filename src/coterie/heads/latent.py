@@ -22,7 +22,7 @@ class Latent(Network):
 
     def __init__(self, inner: Network, dim: int | None) -> None:
         super().__init__(dim or inner.dim)
-        self.inner, self.takes = inner, inner.dim
+        self.inner, self.takes, self.from_scratch = inner, inner.dim, inner.from_scratch
         self.fc_e = nn.Linear(inner.dim, self.dim)
         nn.init.zeros_(self.fc_e.bias)
         if self.dim == inner.dim:

@@ -1,0 +1,149 @@
+r"""TCC: You Never Cluster Alone (Shen et al., NeurIPS 2021).
+
+All items of a cluster make one representation, contrasted with those of other clusters; items are contrasted too, and
+their cluster is part of what is contrasted, so both contrasts teach who belongs where:
+
+.. math:: L = \alpha L_1 + (1 - \alpha) L_2 \tag{9}
+
+Paper: https://arxiv.org/abs/2106.01908 - Code: none
+
+Symbols: π = q; f is the encoder with a linear layer above it (heads/latent.py), so h = f(x).
+Departure: f and μ have length one in Eq. 3, and a temperature makes up for it; ``variant="paper"`` is as printed.
+An item is not its own negative in Eq. 7, however small the corpus. Prototypes start from the first groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from coterie.contracts import Batch, Corpus, Network, Objective, Stage, Terms
+from coterie.deep import DeepClusterer
+from coterie.encoders.encoder import Encoder
+from coterie.heads.latent import Latent
+from coterie.heads.momentum import Momentum
+from coterie.heads.queue import Queue, whole_batches
+from coterie.hyper import hyper
+from coterie.losses.contrastive import nt_xent
+from coterie.losses.twin import kl_uniform, queue_contrast, set_representation
+
+
+class TCC(DeepClusterer, name="tcc"):
+    """Contrast of clusters and of items, joined by who belongs where."""
+
+    head_lr: float = hyper(1e-4, "learning rate of everything else; prototypes are short, so it is low", ge=0)
+    cluster_share: float = hyper(0.5, "share of the contrast of clusters", symbol="α", eq="9", ge=0, le=1)
+    temperature: float = hyper(0.5, "sharpness of both contrasts", symbol="τ", eq="5, 7", gt=0)
+    assign_temperature: float = hyper(0.1, "of the cosines in π; the paper has neither", eq="3", gt=0)
+    gumbel_temperature: float = hyper(0.3, "softness of the clusters that are drawn", symbol="λ", eq="6", gt=0)
+    stochastic: bool = hyper(True, "draw c from π; else c is π", symbol="c", eq="6")
+    instance: Literal["both", "cluster", "plain"] = hyper("both", "e: of f + NN(c), of NN(c) alone, of f alone", eq="7")
+    contrast: Literal["queue", "batch"] = hyper("queue", "clusters against past batches, or within this one", eq="5")
+    prior: Literal["sample", "batch"] = hyper("batch", "what is to be even: π of each text, or its mean", eq="8")
+    prior_weight: float = hyper(0.1, "of what is to be even; 1: as printed", symbol="β", eq="8", ge=0)
+    momentum: float = hyper(0.99, "of the slow copy; 0.999 for thousands of steps", symbol="m", ge=0, le=1)
+    queue_steps: int = hyper(20, "steps whose clusters are kept as negatives", symbol="L/K", eq="5", ge=1)
+    queue_size: int | None = hyper(None, "texts kept as negatives; none: by rule", symbol="J", eq="7", ge=1)
+    latent_dim: int | None = hyper(None, "width of f; none: the encoder's, so that nothing is lost", symbol="d_m", ge=1)
+    prototypes: Literal["groups", "random"] = hyper("groups", "start of μ: means of the first groups, or anywhere")
+    variant: Literal["cosine", "paper"] = hyper("cosine", "logits of π: cosine over a temperature, or f·μ", eq="3")
+
+    def build_objective(self, encoder: Network) -> Objective:
+        """Return the TCC objective."""
+        return TCCObjective(self, encoder)
+
+    def _network(self, encoder: Encoder, dim: int) -> Network:
+        return Latent(super()._network(encoder, dim), self.latent_dim)
+
+
+class TCCObjective(Objective):
+    """Prototypes μ, NN, a slow copy of everything, two queues, and Eq. 3-9."""
+
+    n_augmented = 2
+    scratch = frozenset({"slow", "past_clusters", "past_items"})
+
+    def __init__(self, hp: TCC, encoder: Network) -> None:
+        super().__init__(encoder)
+        self.hp, self.unit = hp, hp.variant == "cosine"
+        self.mu = nn.Parameter(F.normalize(torch.randn(hp.n_clusters, encoder.dim), dim=1))
+        self.nn_c = nn.Linear(hp.n_clusters, encoder.dim)
+        self.slow = Momentum(self, hp.momentum)
+        self.past_clusters, self.past_items = Queue(encoder.dim), Queue(encoder.dim)  # P and Q
+
+    def start(self, corpus: Corpus, seed: int | None) -> None:
+        """Place the prototypes, let the slow copy begin where they are, and make room in the queues."""
+        hp = self.hp
+        if hp.prototypes == "groups":
+            self.mu.data.copy_(corpus.means(hp.n_clusters))
+        self.slow.begin(self)
+        self.past_clusters.begin(hp.queue_steps * hp.n_clusters)
+        self.past_items.begin(hp.queue_size or whole_batches(len(corpus.h), hp.batch_size))
+
+    def stages(self, epochs: int) -> Sequence[Stage]:
+        """Return one stage: everything is learnt together."""
+        return [Stage("twin", epochs, self.twin)]
+
+    def twin(self, batch: Batch) -> Terms:
+        """Return the terms of Eq. 9: clusters, then items and prior, which together are Eq. 8."""
+        hp, (view_1, view_2) = self.hp, batch.augmented
+        r, e, log_q = self(view_1)
+        r_hat, e_hat, _ = self.slow(self, view_2)
+        clusters, rows = torch.arange(len(r), device=r.device), batch.rows.to(e.device)
+        self.seen = (r_hat, clusters), (e_hat, rows)
+        within = hp.contrast == "batch"
+        l_1 = nt_xent(r, r_hat, tau=hp.temperature) if within else self._found(r, r_hat, clusters, self.past_clusters)
+        return {
+            "cluster": hp.cluster_share * l_1,  # Eq. 5
+            "instance": (1 - hp.cluster_share) * self._found(e, e_hat, rows, self.past_items),  # Eq. 7
+            "prior": (1 - hp.cluster_share) * hp.prior_weight * kl_uniform(log_q, per_item=hp.prior == "sample"),
+        }
+
+    def forward(self, view: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Return r (K, d) of a batch, e (B, d) and log π (B, K) of its items, by the weights at hand, fast or slow."""
+        (f,) = self.encoder(view)
+        f = F.normalize(f, dim=1) if self.unit else f
+        log_q = self.log_q(f)
+        c = F.gumbel_softmax(log_q, tau=self.hp.gumbel_temperature) if self.hp.stochastic else log_q.exp()  # Eq. 6
+        return set_representation(log_q, f), self.e(f, c), log_q
+
+    def e(self, f: Tensor, c: Tensor) -> Tensor:
+        """Return e (B, d) of items f (B, d) and their clusters c (B, K), Eq. 7."""
+        if self.hp.instance == "plain":
+            return F.normalize(f, dim=1)
+        of_c = self.nn_c(c)
+        return F.normalize(f + of_c if self.hp.instance == "both" else of_c, dim=1)
+
+    def _found(self, z: Tensor, z_hat: Tensor, owner: Tensor, past: Queue) -> Tensor:
+        """Return what it costs to find z_hat (B, d) by z (B, d) among what is ``past``, Eq. 5 and 7."""
+        rows, owners = past.filled
+        return queue_contrast(z, z_hat, rows, owner[:, None] == owners, tau=self.hp.temperature)
+
+    def after_step(self) -> None:
+        """Remember what the slow copy saw, then let it follow."""
+        for past, seen in zip((self.past_clusters, self.past_items), self.seen, strict=True):
+            past.push(*seen)
+        self.slow.follow(self)
+
+    def log_q(self, h: Tensor) -> Tensor:
+        """Return log π (B, K), Eq. 3."""
+        mu = self.mu.to(h.dtype)
+        cosine = F.normalize(h, dim=1) @ F.normalize(mu, dim=1).T
+        return (cosine / self.hp.assign_temperature if self.unit else h @ mu.T).log_softmax(dim=1)
+
+    def inside(self, h: Tensor) -> dict[str, Tensor]:
+        """Return z (B, d), what Eq. 7 contrasts: e, where c is π."""
+        f = F.normalize(h, dim=1) if self.unit else h
+        return {"z": self.e(f, self.log_q(f).exp())}
+
+    @property
+    def centers(self) -> Tensor:
+        """Return the prototypes μ."""
+        return self.mu
+
+    def assign(self, h: Tensor) -> Tensor:
+        """Return π (B, K)."""
+        return self.log_q(h.double()).softmax(dim=1)
