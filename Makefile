@@ -91,11 +91,12 @@ bench-deccrl: $(READY) ## DECCRL beside k-means and SCCL on three sets, its abla
 	$(BIN)/python benchmarks/topics.py
 	$(BIN)/python benchmarks/topics.py --fit 20000
 
-bench-clusterbert: $(READY) ## TSDAE and ClusterBERT beside k-means on five sets, and without reconstruction on Tweet
-	$(BIN)/coterie bench run -m kmeans,tsdae,clusterbert -s agnews,searchsnippets,stackoverflow,bbc-6000 --preset cpu
-	$(BIN)/coterie bench run -m kmeans,tsdae,clusterbert -s tweet -n 3 --preset cpu
+bench-clusterbert: $(READY) ## TSDAE and ClusterBERT beside k-means and SCCL on four sets, without reconstruction on Tweet
+	$(BIN)/coterie bench run -m kmeans,sccl,tsdae,clusterbert -s searchsnippets,stackoverflow,bbc-6000 --preset cpu
+	$(BIN)/coterie bench run -m kmeans,sccl,tsdae,clusterbert -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench run -m clusterbert -s tweet --preset cpu --variant no-reconstruction
-	$(BIN)/coterie bench table --preset cpu --metrics acc,nmi_geometric
+	$(BIN)/coterie bench table --preset cpu --metrics acc,nmi
+	$(BIN)/python benchmarks/stages.py --measured
 	$(BIN)/coterie bench guard --preset cpu
 
 bench-tcc: $(READY) ## TCC beside k-means and SCCL on three sets, and its ablations on Tweet; what was run is kept
