@@ -37,7 +37,8 @@ class CachedEncoder(Encoder):
 
     def check(self, X: Any, column: str | None = None, *, on_empty: OnEmpty = "keep") -> Rows[Any]:  # noqa: N803
         """Return what the encoder inside reads."""
-        return getattr(self, "_inner", make_encoder(self.inner)).check(X, column, on_empty=on_empty)
+        inner = self._inner if hasattr(self, "_inner") else make_encoder(self.inner)  # before and after `fit`
+        return inner.check(X, column, on_empty=on_empty)
 
     def fit(self, texts: Sequence[str]) -> Self:
         """Fit the encoder inside."""

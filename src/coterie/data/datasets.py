@@ -1,8 +1,9 @@
 """The benchmark sets of the papers, and a demo set of our own.
 
 A file comes from the folder in ``COTERIE_DATA``, else from the cache, else from its public address; in
-every case its SHA-256 is checked. The sets are their authors' and are not part of this package. Sets of images are
-read in ``image_sets.py``.
+every case its SHA-256 is checked; only archives of images that the user put into COTERIE_DATA may be packed
+otherwise, and a warning says so. The sets are their authors' and are not part of this package. Sets of images are read
+in ``image_sets.py``.
 """
 
 from __future__ import annotations
