@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
+.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -107,6 +107,11 @@ bench-tcc: $(READY) ## TCC beside k-means and SCCL on three sets, and its ablati
 	done
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
+
+bench-images: $(READY) ## TCC on images beside k-means on pixels and on what images alone teach; what was run is kept
+	$(BIN)/coterie bench run -m kmeans,neighbours,tcc -s digits,fashion-mnist-10000 --preset cpu
+	$(BIN)/coterie bench run -m tcc -s digits,fashion-mnist-10000 --preset cpu --variant without-l1
+	$(BIN)/python benchmarks/images.py digits fashion-mnist-10000
 
 bench-denoise: $(READY) ## a step of ClusterBERT against the plain one and against SCCL's
 	$(BIN)/python benchmarks/denoise.py

@@ -1,11 +1,12 @@
 """Libraries that find nearest vectors, on the vectors of the benchmark texts: time, and how many of the 15 are found.
 
-    pip install usearch pynndescent                 # those that coterie does not need
-    python benchmarks/index.py cells usearch        # 20,000 vectors of all sets together
-    python benchmarks/index.py cells --n 60000
+    pip install faiss-cpu usearch                     # those that coterie does not need
+    python benchmarks/index.py descent faiss usearch  # 20,000 vectors of all sets together
+    python benchmarks/index.py descent --n 60000
 
 Seconds are of the processor, for finding the 15 nearest of every vector (searching is measured on a thousand of them),
-because the machine may do other work. `cells` is what coterie uses (docs/adr/0010-cells-for-very-many-texts.md).
+because the machine may do other work. `descent` is what coterie uses (docs/adr/0010-neighbours-of-very-many-texts.md):
+the first call compiles it, which is counted apart.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from coterie.benchmarks.jobs import PAPER_SETS
 from coterie.contracts import Vectors
 from coterie.data.texts import check_texts
 from coterie.encoders.bundled import BundledEncoder
-from coterie.graph import cells
+from coterie.graph import descent
 from coterie.graph.smoothing import unit_rows
 
 K, ASKED = 15, 1000
@@ -40,12 +41,33 @@ def vectors(n: int) -> Vectors:
     return x[np.random.default_rng(0).permutation(len(x))[:n]]
 
 
-def by_cells(x: Vectors, asked: NDArray[np.int64]) -> Iterator[Answer]:
-    """Search the cells, of which more and more are opened."""
-    for cells._OPENED in (8, 16, 32, 64):
+def by_descent(x: Vectors, asked: NDArray[np.int64]) -> Iterator[Answer]:
+    """Let neighbours of neighbours become neighbours (pynndescent), of more and more of them."""
+    start = time.process_time()
+    descent.descend(x[:500], K)
+    compiling = time.process_time() - start
+    for descent._MORE in (1.0, 1.6, 2.4):
         start = time.process_time()
-        rows, _ = cells.search_cells(x, K)
-        yield f"{cells._OPENED} cells opened", time.process_time() - start, rows[asked]
+        rows, _ = descent.descend(x, K)
+        setting = f"{descent._MORE} times as many looked for; {compiling:.0f} s to compile"
+        yield setting, time.process_time() - start, rows[asked]
+
+
+def by_faiss(x: Vectors, asked: NDArray[np.int64]) -> Iterator[Answer]:
+    """Put rows into cells (an inverted file), of which more and more are opened."""
+    import faiss
+
+    start = time.process_time()
+    index = faiss.index_factory(x.shape[1], f"IVF{int(4 * len(x) ** 0.5)},Flat", faiss.METRIC_INNER_PRODUCT)
+    index.cp.niter, index.cp.max_points_per_centroid = 10, 40
+    index.train(x)
+    index.add(x)
+    built = time.process_time() - start
+    for index.nprobe in (16, 32, 64):
+        start = time.process_time()
+        rows = index.search(x[asked], K + 1)[1]
+        searched = (time.process_time() - start) * len(x) / len(asked)
+        yield f"{index.nprobe} cells opened", built + searched, _others(rows, asked)
 
 
 def by_usearch(x: Vectors, asked: NDArray[np.int64]) -> Iterator[Answer]:
@@ -63,22 +85,12 @@ def by_usearch(x: Vectors, asked: NDArray[np.int64]) -> Iterator[Answer]:
         yield f"expansion {index.expansion_search}", built + searched, _others(rows, asked)
 
 
-def by_pynndescent(x: Vectors, asked: NDArray[np.int64]) -> Iterator[Answer]:
-    """Let neighbours of neighbours become neighbours; a first run on few vectors compiles it."""
-    from pynndescent import NNDescent
-
-    NNDescent(x[:500], metric="dot", n_neighbors=K + 1, random_state=0)
-    start = time.process_time()
-    rows = NNDescent(x, metric="dot", n_neighbors=K + 1, random_state=0).neighbor_graph[0].astype(np.int64)
-    yield "", time.process_time() - start, _others(rows[asked], asked)
-
-
 def _others(rows: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([[row for row in line if row != me][:K] for line, me in zip(rows, own, strict=True)])
 
 
 LIBRARIES: dict[str, Callable[[Vectors, NDArray[np.int64]], Iterator[Answer]]] = {
-    "cells": by_cells, "usearch": by_usearch, "pynndescent": by_pynndescent,
+    "descent": by_descent, "faiss": by_faiss, "usearch": by_usearch,
 }  # fmt: skip
 
 

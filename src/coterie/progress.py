@@ -30,6 +30,11 @@ def track(label: str, total: int) -> AbstractContextManager[Advance]:
     return listener(label, total) if listener else nullcontext(_ignore)
 
 
+def is_heard() -> bool:
+    """Whether somebody listens."""
+    return _listener.get() is not None
+
+
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """Send the progress of everything inside to ``listener``."""

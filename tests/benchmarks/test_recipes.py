@@ -15,7 +15,7 @@ FILES = [(method, name) for method in methods() for name in recipe_names(method)
 def test_every_recipe_is_right_and_gives_a_model_that_can_be_made(method, name):
     recipe = read_recipe(method, name)
     METHODS[method](**recipe.settings)
-    assert name in ("default", "cpu", "images") or name in SOURCES or name in variants(method)
+    assert name in ("default", "cpu", "images", "cpu-images") or name in SOURCES or name in variants(method)
     assert recipe.encoder or name not in ("default", "cpu")
 
 
@@ -40,6 +40,15 @@ def test_what_is_said_of_images_lies_over_the_base_and_is_no_variant():
     assert "encoder_lr" not in texts
     assert images["encoder_lr"] == read_recipe("sccl", "images").settings["encoder_lr"]
     assert "images" not in variants("sccl")
+
+
+def test_our_setting_for_images_does_not_touch_the_papers():
+    ours, papers = (recipe_for("tcc", "digits", preset) for preset in ("cpu", "paper"))
+    assert (ours.settings["prototypes"], papers.settings["prototypes"]) == ("groups", "random")
+    assert (ours.settings["epochs"], papers.settings["epochs"]) == (60, 1000)
+    assert ours.encoder_settings == {"width": 16}
+    assert ours.settings["batch_size"] == papers.settings["batch_size"] == 256
+    assert "cpu-images" not in variants("tcc")
 
 
 def test_a_job_on_images_says_what_makes_its_views():

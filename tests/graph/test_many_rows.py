@@ -1,6 +1,7 @@
 """What changes above 50,000 rows, with the border moved down to where a test can afford it."""
 
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.errors import InputError
 from coterie.evaluation.metrics import agreement
-from coterie.graph import cells, evidence, linkage, sample, words
+from coterie.graph import descent, evidence, linkage, sample, words
 from coterie.graph import nearest as nearest_module
-from coterie.graph.cells import search_cells
+from coterie.graph.descent import descend
 from coterie.graph.groups import by_kmeans, by_linkage, means_of
 from coterie.graph.linkage import average_linkage, cut
 from coterie.graph.nearest import Links, SlowWarning, nearest
@@ -19,6 +20,7 @@ from coterie.graph.smoothing import compress, smooth, unit_rows
 from coterie.graph.words import word_vectors
 from coterie.heads.centers import NearestCenter, kmeans_centers, nearest_center, squared_distances
 from coterie.methods.neighbours import Neighbours
+from coterie.progress import listening
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def test_parts_cover_every_row_once(small_parts):
 def test_nearly_all_nearest_are_found_and_never_the_row_itself():
     x, _ = groups(6000, k=20)
     exact = nearest(x, 10)
-    rows, cosine = search_cells(x, 10)
+    rows, cosine = descend(x, 10)
     assert (rows != np.arange(6000)[:, None]).all()
     assert (np.diff(cosine, axis=1) <= 0).all()
     np.testing.assert_allclose(cosine, np.einsum("bd,bkd->bk", x, x[rows]), atol=1e-5)
@@ -63,40 +65,56 @@ def test_nearly_all_nearest_are_found_and_never_the_row_itself():
     assert found > 0.9
 
 
-def test_the_cells_are_the_same_every_time_whatever_the_threads():
-    faiss = pytest.importorskip("faiss")
+def test_what_is_found_is_the_same_every_time_whatever_the_threads():
+    numba = pytest.importorskip("numba")
     x, _ = groups(3000)
-    before, answers = faiss.omp_get_max_threads(), []
+    before, answers = numba.get_num_threads(), []
     try:
-        for threads in (1, 2, 2):
-            faiss.omp_set_num_threads(threads)
-            answers.append(search_cells(x, 5)[0])
+        for threads in (1, before, before):
+            numba.set_num_threads(threads)
+            answers.append(descend(x, 5)[0])
     finally:
-        faiss.omp_set_num_threads(before)
+        numba.set_num_threads(before)
     np.testing.assert_array_equal(answers[1], answers[0])
     np.testing.assert_array_equal(answers[2], answers[0])
 
 
-def test_opened_cells_that_hold_too_few_give_links_that_weigh_nothing(monkeypatch):
-    monkeypatch.setattr(cells, "_OPENED", 1)
-    x = unit_rows(np.repeat(np.eye(4, 8), [400, 400, 400, 3], axis=0) + 1e-3 * groups(1203, d=8)[0])
-    rows, cosine = search_cells(x, 600)
-    absent = rows == np.arange(1203)[:, None]
-    assert absent.any()
-    assert (cosine[absent] == 0).all()
+def test_where_too_few_are_found_links_weigh_nothing():
+    x, _ = groups(4)
+    rows = np.array([[0, 2, 1], [3, 1, -1], [-1, -1, -1], [0, 1, 2]])  # a row itself may be missing, or not the first
+    cosine = np.array([[1.0, 0.9, 0.8], [0.7, 1.0, np.inf], [0, 0, 0], [0.6, 0.5, 0.4]], dtype=np.float32)
+    rows, cosine = descent._others(rows, cosine, 2)
+    np.testing.assert_array_equal(rows, [[2, 1], [3, 1], [2, 2], [0, 1]])
+    np.testing.assert_array_equal(cosine, np.float32([[0.9, 0.8], [0.7, 0], [0, 0], [0.6, 0.5]]))
     assert np.isfinite(smooth(x, Links(rows, cosine), rounds=2)).all()
+
+
+def test_rounds_are_told_to_a_listener_and_nothing_is_printed(capsys):
+    told = []
+
+    @contextmanager
+    def listener(label, total):
+        yield lambda done, note="": told.append((label, total, done))
+
+    x, _ = groups(3000)
+    with listening(listener):
+        heard = descend(x, 5)
+    assert sum(done for *_, done in told) >= 1
+    assert {(label, total) for label, total, _ in told} == {("Finding neighbours", 12)}
+    np.testing.assert_array_equal(descend(x, 5)[0], heard[0])
+    assert capsys.readouterr() == ("", "")
 
 
 def test_equal_rows_far_more_often_than_there_are_neighbours():
     x = unit_rows(np.repeat(np.eye(3, 16), [500, 500, 200], axis=0))
-    rows, cosine = search_cells(x, 15)
+    rows, cosine = descend(x, 15)
     assert (rows != np.arange(1200)[:, None]).all()
     np.testing.assert_allclose(cosine, 1, atol=1e-5)
 
 
-def test_just_above_the_border_the_cells_are_searched(small_border, monkeypatch):
+def test_just_above_the_border_neighbours_are_nearly_found(small_border, monkeypatch):
     asked = []
-    monkeypatch.setattr(nearest_module, "search_cells", lambda x, k: asked.append(len(x)) or search_cells(x, k))
+    monkeypatch.setattr(nearest_module, "descend", lambda x, k: asked.append(len(x)) or descend(x, k))
     nearest(groups(300)[0], 5)
     assert asked == []
     assert nearest(groups(301)[0], 5).rows.shape == (301, 5)
@@ -104,8 +122,8 @@ def test_just_above_the_border_the_cells_are_searched(small_border, monkeypatch)
 
 
 def test_without_the_package_everything_is_compared_and_it_is_said_how_to_install_it(small_border, monkeypatch):
-    monkeypatch.setattr(cells, "find_spec", lambda _: None)
-    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr(descent, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
     x, _ = groups(400)
     with pytest.warns(SlowWarning, match=r"All 400 texts .* pip install 'coterie\[scale\]'"):
         slowly = nearest(x, 5)

@@ -27,6 +27,14 @@ def test_what_is_not_filled_yet_is_not_there():
     assert made.filled[1].tolist() == [7, 8, 9]
 
 
+def test_rows_of_the_same_owner_are_marked():
+    made = queue(5)
+    made.push(numbered(1, 3), torch.tensor([7, 8, 7]))
+    rows, same = made.against(torch.tensor([8, 7, 9]))
+    torch.testing.assert_close(rows, numbered(1, 3))
+    assert same.tolist() == [[False, True, False], [True, False, True], [False, False, False]]
+
+
 @settings(max_examples=60, deadline=None)
 @given(size=st.integers(0, 12), pushes=st.lists(st.integers(0, 9), max_size=9))
 def test_after_any_pushes_it_has_exactly_the_last_rows_each_with_its_owner(size, pushes):

@@ -1,5 +1,6 @@
 import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch.nn.functional as F
 import coterie
 from coterie.contracts import Batch, Corpus, Network
 from coterie.encoders.linear import LinearNetwork
+from coterie.evaluation.metrics import accuracy
 from coterie.heads.latent import Latent
 from coterie.losses.contrastive import nt_xent
 from coterie.methods.tcc import TCC, TCCObjective
@@ -159,7 +161,7 @@ def test_clusters_are_drawn_as_often_as_they_are_probable():
 def test_the_slow_copy_draws_its_own_clusters():
     objective = objective_of(stochastic=True)
     objective.twin(Batch(torch.arange(6), None, (batch_of().augmented[0],) * 2))
-    _, (e_hat, _) = objective.seen
+    _, (_, e_hat, _) = objective.seen
     assert not torch.allclose(e_hat, objective(batch_of().augmented[0])[1], atol=1e-3)
 
 
@@ -175,6 +177,21 @@ def test_gradients_reach_everything_but_the_slow_copy_and_the_queues():
     learn = dict(objective.named_parameters())
     assert all(learn[name].grad.abs().sum() > 0 for name in ("mu", "nn_c.weight", "encoder.fc_e.weight"))
     assert not any(buffer.requires_grad for buffer in objective.buffers())
+
+
+def test_to_be_taught_is_the_cross_entropy_of_the_first_groups_and_nothing_is_remembered():
+    objective, batch = objective_of(), batch_of(first=3)
+    q = equation_3(batch.augmented[0].double().numpy(), objective.mu.detach().double().numpy())
+    groups = [row % 3 for row in batch.rows.tolist()]
+    slowly = -np.mean([math.log(q[i][group]) for i, group in enumerate(groups)])
+    assert values(objective.teach(batch)) == pytest.approx({"groups": slowly}, rel=1e-5)
+    objective.after_step()
+    assert len(objective.past_items) == len(objective.past_clusters) == 0
+
+
+@pytest.mark.parametrize(("taught", "lengths"), [(0, [0, 5]), (2, [2, 3]), (9, [5, 0])])
+def test_being_taught_comes_first_and_ends_with_the_epochs(taught, lengths):
+    assert [stage.epochs for stage in objective_of(taught_epochs=taught).stages(5)] == lengths
 
 
 @pytest.mark.parametrize(("alpha", "silent"), [(0.0, {"cluster"}), (1.0, {"instance", "prior"})])
@@ -214,6 +231,14 @@ def small(**options):
     return TCC(**defaults | options)
 
 
+def test_prototypes_from_anywhere_learn_the_first_groups_when_they_are_taught(topics):
+    first = coterie.KMeans(n_clusters=3, encoder="tfidf").fit(topics[0])
+    options = {"prototypes": "random", "init": "kmeans", "epochs": 20, "encoder_lr": 3e-3, "head_lr": 3e-2}
+    alone, taught = (small(**options, taught_epochs=n).fit(topics[0]) for n in (0, 20))
+    assert accuracy(first.labels_, taught.labels_) > max(accuracy(first.labels_, alone.labels_), 0.95)
+    assert taught.history_[-1]["groups"] < taught.history_[0]["groups"]
+
+
 def test_the_loss_goes_down(topics):
     history = small(epochs=10, queue_steps=1, encoder_lr=3e-3).fit(topics[0]).history_
     assert history[-1]["loss"] < history[1]["loss"]  # from when there are as many negatives as there will ever be
@@ -230,6 +255,7 @@ def test_the_slow_copy_stays_behind_what_learns(topics):
     [
         {"cluster_share": 0.0}, {"cluster_share": 1.0}, {"contrast": "batch"}, {"stochastic": False},
         {"instance": "cluster"}, {"instance": "plain"}, {"prior": "sample"}, {"variant": "paper"}, {"latent_dim": 8},
+        {"taught_epochs": 1},
     ],
     ids=str,
 )  # fmt: skip
@@ -251,18 +277,19 @@ def test_a_saved_model_has_no_queue_and_no_slow_copy(topics, tmp_path):
     assert not [name for name in kept if name.partition(".")[0] in TCCObjective.scratch]
 
 
-@pytest.mark.parametrize("stop", [4, 8])
-def test_killed_and_resumed_it_ends_bit_for_bit_the_same(topics, tmp_path, stop):
-    whole, path = small().fit(topics[0]), tmp_path / "run.checkpoint"
+@pytest.mark.parametrize(("stop", "taught"), [(4, 0), (8, 0), (4, 2)])
+def test_killed_and_resumed_it_ends_bit_for_bit_the_same(topics, tmp_path, stop, taught):
+    small_one = partial(small, taught_epochs=taught)
+    whole, path = small_one().fit(topics[0]), tmp_path / "run.checkpoint"
 
     def kill(evaluation):
         if evaluation.record["step"] == stop:
             raise MemoryError("killed")
 
     with pytest.raises(MemoryError, match="killed"):
-        small(checkpoint=path, checkpoint_every=1).fit(topics[0], watch=kill)
+        small_one(checkpoint=path, checkpoint_every=1).fit(topics[0], watch=kill)
     assert path.exists()
-    resumed = small(checkpoint=path, checkpoint_every=1).fit(topics[0])
+    resumed = small_one(checkpoint=path, checkpoint_every=1).fit(topics[0])
     for name, value in whole.objective_.state_dict().items():
         assert torch.equal(resumed.objective_.state_dict()[name], value), name
     np.testing.assert_array_equal(resumed.labels_, whole.labels_)

@@ -1,8 +1,8 @@
 """A recipe: how a method is run on a set, as a file, with the published score and what the paper leaves open.
 
 ``recipes/<method>/default.toml`` is the paper's setting, ``<set>.toml`` what it changes for one set and the score it
-reports there, ``cpu.toml`` our one setting for every set on two cores, ``images.toml`` what either changes for images;
-any other file is a variant laid over these.
+reports there, ``cpu.toml`` our one setting for every set on two cores, ``images.toml`` what either changes for images
+and ``cpu-images.toml`` what ours does; any other file is a variant laid over these.
 TOML has no null: a setting that may be None is written "none", as after ``--set``.
 """
 
@@ -58,7 +58,7 @@ class Recipe:
 def recipe_for(method: str, dataset: str, preset: Preset, variant: str = "") -> Recipe:
     """Return the settings and the encoder of a method on a set, all files that speak of it laid over each other."""
     kind = SOURCES[dataset].kind
-    of_images = [_IMAGES] if kind == "images" else []
+    of_images = [_IMAGES, f"{_BASE[preset]}-{_IMAGES}"] if kind == "images" else []
     names = [_BASE[preset], *of_images, *([dataset] if preset == "paper" else []), *([variant] if variant else [])]
     if names[0] not in recipe_names(method):
         raise InputError(f"The method {method!r} has no recipe {method}/{names[0]}.toml for the preset {preset!r}.")
@@ -100,7 +100,8 @@ def recipe_names(method: str) -> list[str]:
 
 def variants(method: str) -> list[str]:
     """Return the names that ``--variant`` takes."""
-    return [name for name in recipe_names(method) if name not in (*_BASE.values(), _IMAGES, *SOURCES)]
+    bases = [*_BASE.values(), _IMAGES, *(f"{base}-{_IMAGES}" for base in _BASE.values())]
+    return [name for name in recipe_names(method) if name not in (*bases, *SOURCES)]
 
 
 def methods() -> list[str]:

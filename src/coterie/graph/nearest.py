@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from coterie.contracts import Vectors
-from coterie.graph.cells import can_search_cells, search_cells
+from coterie.graph.descent import can_descend, descend
 from coterie.graph.sample import is_large
 from coterie.progress import track
 
@@ -53,8 +53,8 @@ def nearest(x: Vectors, k: int) -> Links:
     k = min(k, len(x) - 1)
     if not is_large(len(x)):
         return _compare_all(x, k)
-    if can_search_cells():
-        return Links(*search_cells(x, k))
+    if can_descend():
+        return Links(*descend(x, k))
     warnings.warn(
         f"All {len(x):,} texts are compared with all others, which takes long. "
         "Much faster, and nearly the same: pip install 'coterie[scale]'",

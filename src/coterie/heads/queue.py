@@ -38,6 +38,11 @@ class Queue(nn.Module):
         """The rows that have been written, and their owners; what is not filled yet is nobody's negative."""
         return self.rows[: len(self)], self.owner[: len(self)]
 
+    def against(self, owner: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the rows (L, d), and where (n, L) they stand for the same thing as one of ``owner`` (n,)."""
+        rows, owners = self.filled
+        return rows, owner[:, None] == owners
+
     def push(self, rows: Tensor, owner: Tensor) -> None:
         """Write ``rows`` (n, d) and their owners (n,) over the oldest; of more than there is room for, the last."""
         kept, size = min(len(rows), len(self.rows)), max(len(self.rows), 1)

@@ -1,7 +1,7 @@
 r"""TCC: You Never Cluster Alone (Shen et al., NeurIPS 2021).
 
-All items of a cluster make one representation, contrasted with those of other clusters; items are contrasted too, and
-their cluster is part of what is contrasted, so both contrasts teach who belongs where:
+All items of a cluster make one representation, contrasted with those of other clusters; items are contrasted together
+with their cluster, so both contrasts teach who belongs where:
 
 .. math:: L = \alpha L_1 + (1 - \alpha) L_2 \tag{9}
 
@@ -9,7 +9,7 @@ Paper: https://arxiv.org/abs/2106.01908 - Code: none
 
 Symbols: π = q; f is the encoder with a linear layer above it (heads/latent.py), so h = f(x).
 Departure: f and μ have length one in Eq. 3, and a temperature makes up for it; ``variant="paper"`` is as printed.
-An item is not its own negative in Eq. 7, however small the corpus. Prototypes start from the first groups.
+An item is not its own negative in Eq. 7. Prototypes start from the first groups, which a new network may learn first.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class TCC(DeepClusterer, name="tcc"):
     queue_size: int | None = hyper(None, "texts kept as negatives; none: by rule", symbol="J", eq="7", ge=1)
     latent_dim: int | None = hyper(None, "width of f; none: the encoder's, so that nothing is lost", symbol="d_m", ge=1)
     prototypes: Literal["groups", "random"] = hyper("groups", "start of μ: means of the first groups, or anywhere")
+    taught_epochs: int = hyper(0, "first epochs, in which π learns the first groups; for a new network", ge=0)
     variant: Literal["cosine", "paper"] = hyper("cosine", "logits of π: cosine over a temperature, or f·μ", eq="3")
 
     def build_objective(self, encoder: Network) -> Objective:
@@ -64,7 +65,9 @@ class TCCObjective(Objective):
     """Prototypes μ, NN, a slow copy of everything, two queues, and Eq. 3-9."""
 
     n_augmented = 2
-    scratch = frozenset({"slow", "past_clusters", "past_items"})
+    scratch = frozenset({"slow", "past_clusters", "past_items", "groups"})
+    groups: Tensor  # (N,) the first ones
+    seen: list[tuple[Queue, Tensor, Tensor]]  # by the slow copy: rows, whom each stands for, and where both go
 
     def __init__(self, hp: TCC, encoder: Network) -> None:
         super().__init__(encoder)
@@ -73,10 +76,11 @@ class TCCObjective(Objective):
         self.nn_c = nn.Linear(hp.n_clusters, encoder.dim)
         self.slow = Momentum(self, hp.momentum)
         self.past_clusters, self.past_items = Queue(encoder.dim), Queue(encoder.dim)  # P and Q
+        self.register_buffer("groups", torch.zeros(0, dtype=torch.long))
 
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """Place the prototypes, let the slow copy begin where they are, and make room in the queues."""
-        hp = self.hp
+        hp, self.groups = self.hp, torch.as_tensor(corpus.labels, device=self.mu.device)
         if hp.prototypes == "groups":
             self.mu.data.copy_(corpus.means(hp.n_clusters))
         self.slow.begin(self)
@@ -84,8 +88,14 @@ class TCCObjective(Objective):
         self.past_items.begin(hp.queue_size or whole_batches(len(corpus.h), hp.batch_size))
 
     def stages(self, epochs: int) -> Sequence[Stage]:
-        """Return one stage: everything is learnt together."""
-        return [Stage("twin", epochs, self.twin)]
+        """Return one stage, in which everything is learnt together; before it a new network may be taught."""
+        taught = min(self.hp.taught_epochs, epochs)
+        return [Stage("teach", taught, self.teach), Stage("twin", epochs - taught, self.twin)]
+
+    def teach(self, batch: Batch) -> Terms:
+        """Return how far π is from the first groups; nothing is remembered."""
+        self.seen = []
+        return {"groups": F.nll_loss(self(batch.augmented[0])[2], self.groups[batch.rows.to(self.groups.device)])}
 
     def twin(self, batch: Batch) -> Terms:
         """Return the terms of Eq. 9: clusters, then items and prior, which together are Eq. 8."""
@@ -93,14 +103,13 @@ class TCCObjective(Objective):
         r, e, log_q = self(view_1)
         r_hat, e_hat, _ = self.slow(self, view_2)
         clusters, rows = torch.arange(len(r), device=r.device), batch.rows.to(e.device)
-        self.seen = (r_hat, clusters), (e_hat, rows)
-        within = hp.contrast == "batch"
-        l_1 = nt_xent(r, r_hat, tau=hp.temperature) if within else self._found(r, r_hat, clusters, self.past_clusters)
-        return {
-            "cluster": hp.cluster_share * l_1,  # Eq. 5
-            "instance": (1 - hp.cluster_share) * self._found(e, e_hat, rows, self.past_items),  # Eq. 7
-            "prior": (1 - hp.cluster_share) * hp.prior_weight * kl_uniform(log_q, per_item=hp.prior == "sample"),
-        }
+        self.seen = [(self.past_clusters, r_hat, clusters), (self.past_items, e_hat, rows)]
+        tau, alpha = hp.temperature, hp.cluster_share
+        l_1 = queue_contrast(r, r_hat, *self.past_clusters.against(clusters), tau=tau)  # Eq. 5
+        l_1 = nt_xent(r, r_hat, tau=tau) if hp.contrast == "batch" else l_1
+        l_2 = queue_contrast(e, e_hat, *self.past_items.against(rows), tau=tau)  # Eq. 7
+        prior = hp.prior_weight * kl_uniform(log_q, per_item=hp.prior == "sample")  # Eq. 8
+        return {"cluster": alpha * l_1, "instance": (1 - alpha) * l_2, "prior": (1 - alpha) * prior}
 
     def forward(self, view: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Return r (K, d) of a batch, e (B, d) and log π (B, K) of its items, by the weights at hand, fast or slow."""
@@ -112,20 +121,13 @@ class TCCObjective(Objective):
 
     def e(self, f: Tensor, c: Tensor) -> Tensor:
         """Return e (B, d) of items f (B, d) and their clusters c (B, K), Eq. 7."""
-        if self.hp.instance == "plain":
-            return F.normalize(f, dim=1)
         of_c = self.nn_c(c)
-        return F.normalize(f + of_c if self.hp.instance == "both" else of_c, dim=1)
-
-    def _found(self, z: Tensor, z_hat: Tensor, owner: Tensor, past: Queue) -> Tensor:
-        """Return what it costs to find z_hat (B, d) by z (B, d) among what is ``past``, Eq. 5 and 7."""
-        rows, owners = past.filled
-        return queue_contrast(z, z_hat, rows, owner[:, None] == owners, tau=self.hp.temperature)
+        return F.normalize({"both": f + of_c, "cluster": of_c, "plain": f}[self.hp.instance], dim=1)
 
     def after_step(self) -> None:
         """Remember what the slow copy saw, then let it follow."""
-        for past, seen in zip((self.past_clusters, self.past_items), self.seen, strict=True):
-            past.push(*seen)
+        for past, rows, owner in self.seen:
+            past.push(rows, owner)
         self.slow.follow(self)
 
     def log_q(self, h: Tensor) -> Tensor:
@@ -136,8 +138,7 @@ class TCCObjective(Objective):
 
     def inside(self, h: Tensor) -> dict[str, Tensor]:
         """Return z (B, d), what Eq. 7 contrasts: e, where c is π."""
-        f = F.normalize(h, dim=1) if self.unit else h
-        return {"z": self.e(f, self.log_q(f).exp())}
+        return {"z": self.e(F.normalize(h, dim=1) if self.unit else h, self.log_q(h).exp())}
 
     @property
     def centers(self) -> Tensor:
