@@ -233,7 +233,7 @@ def _finish(objective: Objective, corpus: Corpus, seed: int) -> None:
         objective.finish(corpus, seed)
     except InputError as error:  # the texts were fine when training began
         raise TrainingError(
-            f"Training has made the texts too much alike to tell the clusters apart. {advice}"
+            f"Training has made everything too much alike to tell the clusters apart. {advice}"
         ) from error
 
 

@@ -19,6 +19,7 @@ from coterie.graph.nearest import Links, SlowWarning, nearest
 from coterie.graph.smoothing import compress, smooth, unit_rows
 from coterie.graph.words import word_vectors
 from coterie.heads.centers import NearestCenter, kmeans_centers, nearest_center, squared_distances
+from coterie.heads.memory import Memory
 from coterie.methods.neighbours import Neighbours
 from coterie.progress import listening
 
@@ -130,6 +131,21 @@ def test_without_the_package_everything_is_compared_and_it_is_said_how_to_instal
     similarity = x @ x.T
     np.fill_diagonal(similarity, -1)
     np.testing.assert_array_equal(slowly.rows, np.argsort(-similarity, axis=1)[:, :5])
+
+
+def test_a_new_text_walks_along_the_links_of_very_many_to_nearly_the_nearest(small_border):
+    x, topic = groups(4300, k=20, noise=0.3)
+    known, new = torch.from_numpy(x[:4000]), torch.from_numpy(x[4000:])
+    memory = Memory(24, 10)
+    memory.remember(known, torch.from_numpy(topic[:4000]), torch.from_numpy(nearest(x[:4000], 10).rows))
+    walked, exact = memory._search(new, 10), memory._compare(new, 10)
+    assert torch.equal(walked[3], memory._walk(new[3], 10))
+    found = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(walked, exact, strict=True)])
+    assert found > 0.9
+    torch.testing.assert_close(memory.vote(new[7:8], 20), memory.vote(new, 20)[7:8], rtol=0, atol=0)
+    np.testing.assert_array_equal(memory.vote(known, 20).argmax(dim=1), topic[:4000])
+    assert (memory.vote(new, 20).argmax(dim=1).numpy() == topic[4000:]).mean() > 0.97
+    assert memory._search(new[:0], 10).shape == (0, 10)
 
 
 def test_parts_change_nothing(small_parts):

@@ -174,7 +174,7 @@ def test_nearly_everything_in_one_cluster_is_a_collapse():
     labels = np.zeros(40, dtype=int)
     labels[:3] = 1, 2, 3
     with pytest.raises(
-        TrainingError, match=r"nearly all texts are in a few clusters \(entropy 0\.\d\d, k-means 1\.39\)"
+        TrainingError, match=r"nearly everything is in a few clusters \(entropy 0\.\d\d, k-means 1\.39\)"
     ):
         judged(TRUTH, labels)
 
@@ -270,11 +270,11 @@ def test_the_labels_of_the_state_that_is_kept_are_those_of_its_epoch(train, plac
 def test_a_collapse_ends_training_and_keeps_the_best_state(train, placing, data):
     far = lambda objective: torch.stack([objective.true.mean(dim=0), objective.true[0] + 1e6])  # noqa: E731
     seen = []
-    with pytest.warns(CollapseWarning, match=r"stopped at step 6: nearly all texts are in a few clusters"):
+    with pytest.warns(CollapseWarning, match=r"stopped at step 6: nearly everything is in a few clusters"):
         trained = train(placing(shifted(0.0), far, shifted(0.0)), guard="on", watchers=[seen.append], encoder_lr=0.0)
     assert len(trained.objective.batches) == 6
     assert trained.guard.verdict.kept == 1
-    assert trained.guard.verdict.stopped.startswith("nearly all texts")
+    assert trained.guard.verdict.stopped.startswith("nearly everything")
     np.testing.assert_array_equal(trained.labels, seen[1].labels)
     assert set(seen[2].labels) == {0}
     assert not trained.objective.training

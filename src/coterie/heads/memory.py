@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from coterie.graph.sample import is_large
+
 _STORED = 16_384  # remembered texts that are compared at once
 _ASKED = 32  # texts that ask at once; always so many, so that rounding does not depend on the company
 _PART = 1024  # texts whose nearest are held at once
+_DOORS = 2048  # remembered texts from which a walk among very many begins
+_HELD = 100  # texts that it holds on to beside those it looks for: it may have to go away to come nearer
 
 
 class Memory(nn.Module):
@@ -75,7 +80,28 @@ class Memory(nn.Module):
         return place, self.keys[place] == keys
 
     def _search(self, h: Tensor, k: int) -> Tensor:
-        """Return the places (B, k) of the nearest remembered texts."""
+        """Return the places (B, k) of the nearest remembered texts; of very many, of nearly the nearest."""
+        if len(h) and is_large(len(self), times=4):
+            return torch.stack([self._walk(row, k) for row in h.float()])
+        return self._compare(h, k)
+
+    def _walk(self, h: Tensor, k: int) -> Tensor:
+        """Return k places near to h (D,): from the best of some texts along the links, as long as that leads nearer."""
+        step = max(len(self) // _DOORS, 1)
+        new = torch.arange(0, len(self), step)  # in the order of their keys, so anywhere in the space
+        seen = torch.zeros(len(self), dtype=torch.bool)
+        best, places = torch.empty(0), torch.empty(0, dtype=torch.long)
+        while len(new):
+            seen[new] = True
+            similarity = (self.difference[new].float() @ h) * self.scale[new]
+            best, first = torch.cat([best, similarity]).topk(min(_HELD + k, len(best) + len(new)))
+            places, added = torch.cat([places, new])[first], first >= len(places)
+            linked = torch.from_numpy(np.unique(self.near[places[added]].numpy())).long()
+            new = linked[~seen[linked]]
+        return places[:k]
+
+    def _compare(self, h: Tensor, k: int) -> Tensor:
+        """Return the places (B, k) of the nearest of all."""
         asked = F.pad(h.float(), (0, 0, 0, -len(h) % _ASKED)).view(-1, _ASKED, h.shape[1])
         best = torch.full((*asked.shape[:2], k), -torch.inf)
         near = torch.zeros(best.shape, dtype=torch.long)

@@ -91,7 +91,7 @@ class Guard:
             raise TrainingError(f"{empty} of {self.n_clusters} clusters are empty")
         if entropy < _LEAST_ENTROPY * self._entropy:
             raise TrainingError(
-                f"nearly all texts are in a few clusters (entropy {entropy:.2f}, k-means {self._entropy:.2f})"
+                f"nearly everything is in a few clusters (entropy {entropy:.2f}, k-means {self._entropy:.2f})"
             )
 
     def stop(self, step: int, reason: str) -> None:
