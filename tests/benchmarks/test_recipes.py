@@ -45,7 +45,7 @@ def test_what_is_said_of_images_lies_over_the_base_and_is_no_variant():
 def test_our_setting_for_images_does_not_touch_the_papers():
     ours, papers = (recipe_for("tcc", "digits", preset) for preset in ("cpu", "paper"))
     assert (ours.settings["prototypes"], papers.settings["prototypes"]) == ("groups", "random")
-    assert (ours.settings["epochs"], papers.settings["epochs"]) == (60, 1000)
+    assert (ours.settings["epochs"], papers.settings["epochs"]) == (100, 1000)
     assert ours.encoder_settings == {"width": 16}
     assert ours.settings["batch_size"] == papers.settings["batch_size"] == 256
     assert "cpu-images" not in variants("tcc")

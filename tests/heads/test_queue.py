@@ -30,9 +30,19 @@ def test_what_is_not_filled_yet_is_not_there():
 def test_rows_of_the_same_owner_are_marked():
     made = queue(5)
     made.push(numbered(1, 3), torch.tensor([7, 8, 7]))
-    rows, same = made.against(torch.tensor([8, 7, 9]))
+    rows, same = made.against(torch.tensor([8, 7, 9]), numbered(4, 3))
     torch.testing.assert_close(rows, numbered(1, 3))
     assert same.tolist() == [[False, True, False], [True, False, True], [False, False, False]]
+
+
+def test_what_is_new_waits_until_it_is_taken_in_once():
+    made = queue(5)
+    made.against(torch.tensor([8, 7]), numbered(1, 2))
+    assert len(made) == 0
+    made.take_in()
+    made.take_in()
+    torch.testing.assert_close(made.filled[0], numbered(1, 2))
+    assert made.filled[1].tolist() == [8, 7]
 
 
 @settings(max_examples=60, deadline=None)

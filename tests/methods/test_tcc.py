@@ -122,13 +122,13 @@ def test_with_cosines_the_length_of_a_vector_says_nothing():
 
 def test_within_a_batch_clusters_are_told_from_the_others_of_both_views():
     objective, batch = objective_of(contrast="batch"), batch_of()
-    r, r_hat = (objective(view)[0] for view in batch.augmented)
+    r, r_hat = (objective(view)[1] for view in batch.augmented)
     assert values(objective.twin(batch))["cluster"] == pytest.approx(0.3 * nt_xent(r, r_hat, tau=0.4).item(), rel=1e-5)
 
 
 def test_the_prior_of_the_batch_is_of_the_mean_row():
     objective, batch = objective_of(prior="batch", prior_weight=0.2), batch_of()
-    q = objective(batch.augmented[0])[2].detach().exp().mean(dim=0).double()
+    q = objective(batch.augmented[0])[3].detach().exp().mean(dim=0).double()
     expected = 0.7 * 0.2 * float((q * (3 * q).log()).sum())
     assert values(objective.twin(batch))["prior"] == pytest.approx(expected, rel=1e-4)
 
@@ -140,12 +140,12 @@ def test_an_undrawn_cluster_is_its_probability_and_a_drawn_one_is_another_each_t
     batch = batch_of()
     for stochastic in (False, True):
         objective = objective_of(stochastic=stochastic)
-        first, again = (objective(batch.augmented[0])[1] for _ in range(2))
+        first, again = (objective(batch.augmented[0])[2] for _ in range(2))
         assert torch.equal(first, again) != stochastic
         torch.manual_seed(3)
-        drawn = objective(batch.augmented[0])[1]
+        drawn = objective(batch.augmented[0])[2]
         torch.manual_seed(3)
-        assert torch.equal(objective(batch.augmented[0])[1], drawn)  # from the generator that training seeds
+        assert torch.equal(objective(batch.augmented[0])[2], drawn)  # from the generator that training seeds
 
 
 def test_clusters_are_drawn_as_often_as_they_are_probable():
@@ -161,8 +161,8 @@ def test_clusters_are_drawn_as_often_as_they_are_probable():
 def test_the_slow_copy_draws_its_own_clusters():
     objective = objective_of(stochastic=True)
     objective.twin(Batch(torch.arange(6), None, (batch_of().augmented[0],) * 2))
-    _, (_, e_hat, _) = objective.seen
-    assert not torch.allclose(e_hat, objective(batch_of().augmented[0])[1], atol=1e-3)
+    e_hat, _ = objective.past_items.waiting
+    assert not torch.allclose(e_hat, objective(batch_of().augmented[0])[2], atol=1e-3)
 
 
 # -- what learns
@@ -179,19 +179,39 @@ def test_gradients_reach_everything_but_the_slow_copy_and_the_queues():
     assert not any(buffer.requires_grad for buffer in objective.buffers())
 
 
-def test_to_be_taught_is_the_cross_entropy_of_the_first_groups_and_nothing_is_remembered():
-    objective, batch = objective_of(), batch_of(first=3)
-    q = equation_3(batch.augmented[0].double().numpy(), objective.mu.detach().double().numpy())
-    groups = [row % 3 for row in batch.rows.tolist()]
-    slowly = -np.mean([math.log(q[i][group]) for i, group in enumerate(groups)])
-    assert values(objective.teach(batch)) == pytest.approx({"groups": slowly}, rel=1e-5)
+@pytest.mark.parametrize("variant", ["paper", "cosine"])
+def test_items_alone_are_told_from_past_items_by_their_own_vectors(variant):
+    objective = objective_of(variant=variant)
+    past = []
+    for number in range(3):
+        batch = batch_of(number, first=4 * number)  # two of the items are in the batch before, too
+        f, f_hat = (length_one(view.double().numpy()) for view in batch.augmented)
+        slowly = [found(f[i], f_hat[i], [p for p, own in past if own != j], 0.4) for i, j in enumerate(batch.rows)]
+        assert values(objective.items(batch)) == pytest.approx({"instance": np.mean(slowly)}, rel=1e-4)
+        objective.after_step()
+        past += zip(f_hat, batch.rows, strict=True)
+    assert len(objective.past_clusters) == 0
+
+
+@pytest.mark.parametrize(("alone", "lengths"), [(0, [0, 5]), (2, [2, 3]), (9, [5, 0])])
+def test_items_alone_come_first_and_end_with_the_epochs(alone, lengths):
+    items, twin = objective_of(alone_epochs=alone).stages(5)
+    assert [items.epochs, twin.epochs] == lengths
+    assert (twin.before is not None) == (alone > 0)
+
+
+def test_after_items_alone_the_prototypes_are_where_kmeans_finds_groups():
+    objective, rng = objective_of(), torch.Generator().manual_seed(0)
+    centers = length_one(np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]]))
+    h = 5 * torch.from_numpy(centers).float().repeat(20, 1) + 0.1 * torch.randn(60, 4, generator=rng)
+    objective.items(batch_of())
     objective.after_step()
-    assert len(objective.past_items) == len(objective.past_clusters) == 0
-
-
-@pytest.mark.parametrize(("taught", "lengths"), [(0, [0, 5]), (2, [2, 3]), (9, [5, 0])])
-def test_being_taught_comes_first_and_ends_with_the_epochs(taught, lengths):
-    assert [stage.epochs for stage in objective_of(taught_epochs=taught).stages(5)] == lengths
+    objective.place(Corpus(h.numpy(), h, torch.ones(60, dtype=torch.long)))
+    cosine = length_one(objective.mu.detach().numpy()) @ centers.T
+    assert sorted(cosine.argmax(axis=1)) == [0, 1, 2]
+    assert (cosine.max(axis=1) > 0.999).all()
+    assert len(objective.past_items) == 0
+    assert torch.equal(objective.slow.get_buffer("mu"), objective.mu)
 
 
 @pytest.mark.parametrize(("alpha", "silent"), [(0.0, {"cluster"}), (1.0, {"instance", "prior"})])
@@ -231,12 +251,12 @@ def small(**options):
     return TCC(**defaults | options)
 
 
-def test_prototypes_from_anywhere_learn_the_first_groups_when_they_are_taught(topics):
+def test_a_new_start_after_items_alone_makes_good_groups_of_prototypes_from_anywhere(topics):
+    options = {"prototypes": "random", "epochs": 6, "encoder_lr": 1e-3}
+    model = small(**options, alone_epochs=3).fit(topics[0])
     first = coterie.KMeans(n_clusters=3, encoder="tfidf").fit(topics[0])
-    options = {"prototypes": "random", "init": "kmeans", "epochs": 20, "encoder_lr": 3e-3, "head_lr": 3e-2}
-    alone, taught = (small(**options, taught_epochs=n).fit(topics[0]) for n in (0, 20))
-    assert accuracy(first.labels_, taught.labels_) > max(accuracy(first.labels_, alone.labels_), 0.95)
-    assert taught.history_[-1]["groups"] < taught.history_[0]["groups"]
+    assert accuracy(first.labels_, model.labels_) > 0.95
+    assert [record["stage"] for record in model.history_] == ["items"] * 3 + ["twin"] * 3
 
 
 def test_the_loss_goes_down(topics):
@@ -255,7 +275,7 @@ def test_the_slow_copy_stays_behind_what_learns(topics):
     [
         {"cluster_share": 0.0}, {"cluster_share": 1.0}, {"contrast": "batch"}, {"stochastic": False},
         {"instance": "cluster"}, {"instance": "plain"}, {"prior": "sample"}, {"variant": "paper"}, {"latent_dim": 8},
-        {"taught_epochs": 1},
+        {"alone_epochs": 1},
     ],
     ids=str,
 )  # fmt: skip
@@ -277,9 +297,9 @@ def test_a_saved_model_has_no_queue_and_no_slow_copy(topics, tmp_path):
     assert not [name for name in kept if name.partition(".")[0] in TCCObjective.scratch]
 
 
-@pytest.mark.parametrize(("stop", "taught"), [(4, 0), (8, 0), (4, 2)])
-def test_killed_and_resumed_it_ends_bit_for_bit_the_same(topics, tmp_path, stop, taught):
-    small_one = partial(small, taught_epochs=taught)
+@pytest.mark.parametrize(("stop", "alone"), [(4, 0), (8, 0), (4, 2), (8, 2)])
+def test_killed_and_resumed_it_ends_bit_for_bit_the_same(topics, tmp_path, stop, alone):
+    small_one = partial(small, alone_epochs=alone)
     whole, path = small_one().fit(topics[0]), tmp_path / "run.checkpoint"
 
     def kill(evaluation):

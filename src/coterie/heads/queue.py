@@ -22,6 +22,7 @@ class Queue(nn.Module):
         self.register_buffer("rows", torch.zeros(0, dim))
         self.register_buffer("owner", torch.zeros(0, dtype=torch.long))
         self.register_buffer("pushed", torch.tensor(0))
+        self.waiting: tuple[Tensor, Tensor] | None = None
 
     def begin(self, size: int) -> None:
         """Make room for ``size`` rows; there are none yet."""
@@ -38,10 +39,21 @@ class Queue(nn.Module):
         """The rows that have been written, and their owners; what is not filled yet is nobody's negative."""
         return self.rows[: len(self)], self.owner[: len(self)]
 
-    def against(self, owner: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rows (L, d), and where (n, L) they stand for the same thing as one of ``owner`` (n,)."""
+    def against(self, owner: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the rows (L, d), and where (n, L) they stand for the same thing as one of ``owner`` (n,).
+
+        What is ``new`` (n, d) of these owners comes in later, by :meth:`take_in`: a loss still needs the old rows.
+        """
         rows, owners = self.filled
+        owner = owner.to(owners.device)
+        self.waiting = new, owner
         return rows, owner[:, None] == owners
+
+    def take_in(self) -> None:
+        """Write what has been waiting since :meth:`against`."""
+        if self.waiting:
+            self.push(*self.waiting)
+        self.waiting = None
 
     def push(self, rows: Tensor, owner: Tensor) -> None:
         """Write ``rows`` (n, d) and their owners (n,) over the oldest; of more than there is room for, the last."""

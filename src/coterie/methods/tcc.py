@@ -1,15 +1,13 @@
 r"""TCC: You Never Cluster Alone (Shen et al., NeurIPS 2021).
 
-All items of a cluster make one representation, contrasted with those of other clusters; items are contrasted together
-with their cluster, so both contrasts teach who belongs where:
+A cluster's items make one vector, contrasted with other clusters'; an item is contrasted together with its cluster:
 
 .. math:: L = \alpha L_1 + (1 - \alpha) L_2 \tag{9}
 
 Paper: https://arxiv.org/abs/2106.01908 - Code: none
-
 Symbols: π = q; f is the encoder with a linear layer above it (heads/latent.py), so h = f(x).
 Departure: f and μ have length one in Eq. 3, and a temperature makes up for it; ``variant="paper"`` is as printed.
-An item is not its own negative in Eq. 7. Prototypes start from the first groups, which a new network may learn first.
+An item is not its own negative in Eq. 7. Prototypes start from the first groups, or where items alone have led to.
 """
 
 from __future__ import annotations
@@ -24,6 +22,7 @@ from torch import Tensor, nn
 from coterie.contracts import Batch, Corpus, Network, Objective, Stage, Terms
 from coterie.deep import DeepClusterer
 from coterie.encoders.encoder import Encoder
+from coterie.heads.centers import kmeans_centers
 from coterie.heads.latent import Latent
 from coterie.heads.momentum import Momentum
 from coterie.heads.queue import Queue, whole_batches
@@ -50,7 +49,7 @@ class TCC(DeepClusterer, name="tcc"):
     queue_size: int | None = hyper(None, "texts kept as negatives; none: by rule", symbol="J", eq="7", ge=1)
     latent_dim: int | None = hyper(None, "width of f; none: the encoder's, so that nothing is lost", symbol="d_m", ge=1)
     prototypes: Literal["groups", "random"] = hyper("groups", "start of μ: means of the first groups, or anywhere")
-    taught_epochs: int = hyper(0, "first epochs, in which π learns the first groups; for a new network", ge=0)
+    alone_epochs: int = hyper(0, "first epochs, of items alone; then k-means places μ. For a new network", ge=0)
     variant: Literal["cosine", "paper"] = hyper("cosine", "logits of π: cosine over a temperature, or f·μ", eq="3")
 
     def build_objective(self, encoder: Network) -> Objective:
@@ -65,9 +64,7 @@ class TCCObjective(Objective):
     """Prototypes μ, NN, a slow copy of everything, two queues, and Eq. 3-9."""
 
     n_augmented = 2
-    scratch = frozenset({"slow", "past_clusters", "past_items", "groups"})
-    groups: Tensor  # (N,) the first ones
-    seen: list[tuple[Queue, Tensor, Tensor]]  # by the slow copy: rows, whom each stands for, and where both go
+    scratch = frozenset({"slow", "past_clusters", "past_items"})
 
     def __init__(self, hp: TCC, encoder: Network) -> None:
         super().__init__(encoder)
@@ -76,48 +73,51 @@ class TCCObjective(Objective):
         self.nn_c = nn.Linear(hp.n_clusters, encoder.dim)
         self.slow = Momentum(self, hp.momentum)
         self.past_clusters, self.past_items = Queue(encoder.dim), Queue(encoder.dim)  # P and Q
-        self.register_buffer("groups", torch.zeros(0, dtype=torch.long))
 
     def start(self, corpus: Corpus, seed: int | None) -> None:
         """Place the prototypes, let the slow copy begin where they are, and make room in the queues."""
-        hp, self.groups = self.hp, torch.as_tensor(corpus.labels, device=self.mu.device)
-        if hp.prototypes == "groups":
-            self.mu.data.copy_(corpus.means(hp.n_clusters))
+        self._begin(corpus.means(self.hp.n_clusters) if self.hp.prototypes == "groups" else self.mu, corpus)
+
+    def _begin(self, mu: Tensor, corpus: Corpus) -> None:
+        self.mu.data.copy_(mu)
         self.slow.begin(self)
-        self.past_clusters.begin(hp.queue_steps * hp.n_clusters)
-        self.past_items.begin(hp.queue_size or whole_batches(len(corpus.h), hp.batch_size))
+        self.past_clusters.begin(self.hp.queue_steps * self.hp.n_clusters)
+        self.past_items.begin(self.hp.queue_size or whole_batches(len(corpus.h), self.hp.batch_size))
 
     def stages(self, epochs: int) -> Sequence[Stage]:
-        """Return one stage, in which everything is learnt together; before it a new network may be taught."""
-        taught = min(self.hp.taught_epochs, epochs)
-        return [Stage("teach", taught, self.teach), Stage("twin", epochs - taught, self.twin)]
+        """Return one stage, in which everything is learnt together; before it a new network may learn items alone."""
+        n = min(self.hp.alone_epochs, epochs)
+        return [Stage("items", n, self.items), Stage("twin", epochs - n, self.twin, before=self.place if n else None)]
 
-    def teach(self, batch: Batch) -> Terms:
-        """Return how far π is from the first groups; nothing is remembered."""
-        self.seen = []
-        return {"groups": F.nll_loss(self(batch.augmented[0])[2], self.groups[batch.rows.to(self.groups.device)])}
+    def items(self, batch: Batch) -> Terms:
+        """Return the contrast of items alone, Eq. 7 without NN(c)."""
+        f, f_hat = self(batch.augmented[0])[0], self.slow(self, batch.augmented[1])[0]
+        f, f_hat = F.normalize(f, dim=1), F.normalize(f_hat, dim=1)
+        past = self.past_items.against(batch.rows, f_hat)
+        return {"instance": queue_contrast(f, f_hat, *past, tau=self.hp.temperature)}
+
+    def place(self, corpus: Corpus) -> None:
+        """Place the prototypes anew, by k-means on what items alone have taught."""
+        h, k = F.normalize(corpus.h, dim=1), self.hp.n_clusters
+        self._begin(kmeans_centers(h, corpus.counts, k, n_init=10, seed=0), corpus)
 
     def twin(self, batch: Batch) -> Terms:
         """Return the terms of Eq. 9: clusters, then items and prior, which together are Eq. 8."""
-        hp, (view_1, view_2) = self.hp, batch.augmented
-        r, e, log_q = self(view_1)
-        r_hat, e_hat, _ = self.slow(self, view_2)
-        clusters, rows = torch.arange(len(r), device=r.device), batch.rows.to(e.device)
-        self.seen = [(self.past_clusters, r_hat, clusters), (self.past_items, e_hat, rows)]
-        tau, alpha = hp.temperature, hp.cluster_share
-        l_1 = queue_contrast(r, r_hat, *self.past_clusters.against(clusters), tau=tau)  # Eq. 5
+        hp, tau, alpha = self.hp, self.hp.temperature, self.hp.cluster_share
+        (_, r, e, log_q), (_, r_hat, e_hat, _) = self(batch.augmented[0]), self.slow(self, batch.augmented[1])
+        l_1 = queue_contrast(r, r_hat, *self.past_clusters.against(torch.arange(len(r)), r_hat), tau=tau)  # Eq. 5
         l_1 = nt_xent(r, r_hat, tau=tau) if hp.contrast == "batch" else l_1
-        l_2 = queue_contrast(e, e_hat, *self.past_items.against(rows), tau=tau)  # Eq. 7
+        l_2 = queue_contrast(e, e_hat, *self.past_items.against(batch.rows, e_hat), tau=tau)  # Eq. 7
         prior = hp.prior_weight * kl_uniform(log_q, per_item=hp.prior == "sample")  # Eq. 8
         return {"cluster": alpha * l_1, "instance": (1 - alpha) * l_2, "prior": (1 - alpha) * prior}
 
-    def forward(self, view: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Return r (K, d) of a batch, e (B, d) and log π (B, K) of its items, by the weights at hand, fast or slow."""
+    def forward(self, view: Any) -> tuple[Tensor, ...]:
+        """Return f (B, d), r (K, d) of the batch, e (B, d) and log π (B, K), by the weights at hand, fast or slow."""
         (f,) = self.encoder(view)
         f = F.normalize(f, dim=1) if self.unit else f
         log_q = self.log_q(f)
         c = F.gumbel_softmax(log_q, tau=self.hp.gumbel_temperature) if self.hp.stochastic else log_q.exp()  # Eq. 6
-        return set_representation(log_q, f), self.e(f, c), log_q
+        return f, set_representation(log_q, f), self.e(f, c), log_q
 
     def e(self, f: Tensor, c: Tensor) -> Tensor:
         """Return e (B, d) of items f (B, d) and their clusters c (B, K), Eq. 7."""
@@ -126,8 +126,8 @@ class TCCObjective(Objective):
 
     def after_step(self) -> None:
         """Remember what the slow copy saw, then let it follow."""
-        for past, rows, owner in self.seen:
-            past.push(rows, owner)
+        self.past_clusters.take_in()
+        self.past_items.take_in()
         self.slow.follow(self)
 
     def log_q(self, h: Tensor) -> Tensor:
