@@ -67,6 +67,7 @@ def main() -> None:
     """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--warm", type=int, default=1, help="rounds before that; with 20 the queues of tcc are full")
     parser.add_argument("--methods", help="of those that train, only these, with commas; sccl is always there")
     parser.add_argument("--layers", default="2", help="last layers that learn; none: all")
     args = parser.parse_args()
@@ -76,11 +77,11 @@ def main() -> None:
     deep = [name for name, cls in METHODS.items() if issubclass(cls, DeepClusterer) and name in wanted]
     steps = {name: step for method in deep for name, step in steps_of(method, texts, layers).items()}
     best = dict.fromkeys(steps, float("inf"))
-    for number in range(args.rounds + 1):  # the first round warms up
+    for number in range(args.warm + args.rounds):
         for name, step in steps.items():
             start = time.perf_counter()
             step()
-            best[name] = min(best[name], time.perf_counter() - start) if number else best[name]
+            best[name] = min(best[name], time.perf_counter() - start) if number >= args.warm else best[name]
     reference = max(seconds for name, seconds in best.items() if name.split()[0] == REFERENCE)
     print(f"last layers that learn: {args.layers}; {BATCH} texts a step; best of {args.rounds} rounds\n")
     print("| step | ms | of SCCL's |\n|---|--:|--:|")
