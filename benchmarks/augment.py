@@ -1,10 +1,10 @@
-"""Texts per second of the augmenters that need no model, against the time the bundled encoder needs, in one run.
+"""Speed of the augmenters that need no model, compared with the bundled encoder in the same run.
 
     make bench-augment
 
-5,000 StackOverflow titles (COTERIE_DATA), one view each, one core: processor time of this process, so that a noisy
-neighbour counts for little. Rounds are interleaved; each figure is the best of them, beside it the first round, which
-loads WordNet and looks up each synonym for the first time. Nothing is read from or written to the cache of views.
+5,000 StackOverflow titles (COTERIE_DATA), one view each, on one core. Times are processor times of this process, so
+that other processes on the machine matter little. Rounds are interleaved. The table shows the best round, and the
+first one, which loads WordNet and looks up each synonym for the first time. The cache of views is not used.
 """
 
 from __future__ import annotations
@@ -19,56 +19,64 @@ from importlib.metadata import version
 import torch
 
 from coterie import datasets
-from coterie.augmenters import cache
+from coterie.augmenters import view_cache
 from coterie.augmenters.augmenter import make_augmenter
 from coterie.encoders.bundled import BundledEncoder
 
-ROUNDS = 3
+N_ROUNDS = 3
 N_TEXTS = 5000
 SPECS = (
-    "eda:0.2", "eda(operation=replace)", "eda(operation=insert)", "eda(operation=swap)", "eda(operation=delete)",
-    "wordnet:0.2", "chars:0.2", "delete:0.6", "chain(wordnet:0.1,chars:0.1)",
-)  # fmt: skip
+    "eda:0.2",
+    "eda(operation=replace)",
+    "eda(operation=insert)",
+    "eda(operation=swap)",
+    "eda(operation=delete)",
+    "wordnet:0.2",
+    "chars:0.2",
+    "delete:0.6",
+    "chain(wordnet:0.1,chars:0.1)",
+)
+ENCODER = "the bundled encoder"
 
 
 def main() -> None:
     """Print the table."""
     torch.set_num_threads(1)
-    cache.WORTH_KEEPING = float("inf")  # the steps of a chain are neither kept
-    with tempfile.TemporaryDirectory() as empty:  # nor found
-        os.environ["COTERIE_CACHE"] = empty
+    view_cache.MIN_SECONDS = float("inf")  # write nothing to the cache, also for the steps of a chain
+    with tempfile.TemporaryDirectory() as empty_folder:  # read nothing from it
+        os.environ["COTERIE_CACHE"] = empty_folder
         _measure()
 
 
 def _measure() -> None:
     texts = datasets.load("stackoverflow").texts[:: 20000 // N_TEXTS]
     encoder = BundledEncoder(device="cpu")
-    encoder.embed(texts[:64])  # load
-    runs: dict[str, Callable[[], object]] = {spec: _augmenting(spec, texts) for spec in SPECS}
-    runs["the encoder embeds them"] = lambda: encoder.embed(texts)
+    encoder.embed(texts[:64])  # load the model
+    runs: dict[str, Callable[[], object]] = {spec: _augmentation(spec, texts) for spec in SPECS}
+    runs[ENCODER] = lambda: encoder.embed(texts)
     first: dict[str, float] = {}
     best = dict.fromkeys(runs, float("inf"))
-    for _ in range(ROUNDS):
+    for _ in range(N_ROUNDS):
         for name, run in runs.items():
             start = time.process_time()
             run()
             seconds = time.process_time() - start
             first.setdefault(name, seconds)
             best[name] = min(best[name], seconds)
-    _report(first, best)
+    _print_table(first, best)
 
 
-def _augmenting(spec: str, texts: list[str]) -> Callable[[], object]:
+def _augmentation(spec: str, texts: list[str]) -> Callable[[], object]:
     augmenter = make_augmenter(spec)
-    return lambda: [*augmenter.rewrite(texts, 0, seed=0)]
+    return lambda: [*augmenter.make_view(texts, 0, seed=0)]
 
 
-def _report(first: dict[str, float], best: dict[str, float]) -> None:
-    slowest = best["the encoder embeds them"]
-    print(f"{N_TEXTS} StackOverflow titles, one core, best of {ROUNDS} rounds")
-    print(f"{'':32}{'texts/s':>10}{'first round':>13}{'share of the encoder':>22}")
+def _print_table(first: dict[str, float], best: dict[str, float]) -> None:
+    print(f"{N_TEXTS} StackOverflow titles, one core, best of {N_ROUNDS} rounds")
+    print(f"{'':32}{'texts/s':>10}{'first round':>13}{'time relative to the encoder':>30}")
     for name, seconds in best.items():
-        print(f"{name:32}{N_TEXTS / seconds:10.0f}{N_TEXTS / first[name]:13.0f}{seconds / slowest:22.4f}")
+        relative = seconds / best[ENCODER]
+        print(f"{name:32}{N_TEXTS / seconds:10.0f}{N_TEXTS / first[name]:13.0f}{relative:30.4f}")
     print(f"Python {platform.python_version()}, torch {version('torch')}, numpy {version('numpy')}")
 
 

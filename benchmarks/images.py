@@ -1,48 +1,57 @@
-"""What the contrast of images alone is worth to k-means: the features that TCC learns without any cluster.
+"""k-means on the embeddings that TCC's instance loss alone trains, without clusters.
 
     python benchmarks/images.py digits fashion-mnist-10000
 
-The network, its views and its steps are those of TCC's recipe for images (preset cpu, variant instance-only, seed 0).
-Its vectors, at length one, are grouped by k-means, best of 10 starts. Results are lines of
-benchmarks/results/images.jsonl; what is there already is not run again. TCC itself and k-means on pixels are the
-runner's: `make bench-images`.
+Network, views and steps are those of TCC's recipe for images (preset cpu, variant instance-only, seed 0). The
+embeddings, scaled to unit length, are clustered by k-means, the best of 10 restarts. Results are lines of
+benchmarks/results/images.jsonl; jobs with a result are not run again. `make bench-images` also runs TCC and k-means on
+pixels.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from coterie import KMeans, datasets
-from coterie.benchmarks import apart
-from coterie.benchmarks.jobs import Job, expand
-from coterie.benchmarks.results import append_result
-from coterie.benchmarks.run import peak_gb
+from coterie.arrays import unit_rows
 from coterie.clusterer import METHODS
+from coterie.contracts import Labels
 from coterie.encoders.encoder import ENCODERS
 from coterie.evaluation.metrics import agreement
-from coterie.graph.smoothing import unit_rows
+from coterie.experiments.isolation import run_isolated
+from coterie.experiments.jobs import Job, Result, expand
+from coterie.experiments.results import append_result
+from coterie.experiments.runner import peak_gb
+from timing import elapsed
 
 OUT = Path("benchmarks") / "results" / "images.jsonl"
 
 
-def by_items_alone(name: str) -> dict[str, Any]:
-    """Train without clusters in this process, then group what was learnt."""
-    job, data = _job(name), datasets.load(name)
+def train_and_cluster(name: str) -> Result:
+    """Train without clusters in this process, run k-means on the embeddings, and return the result."""
+    job = _job(name)
+    data = datasets.load(name)
     common: dict[str, Any] = {"n_clusters": len(data.label_names), "random_state": job.seed}
-    start = time.perf_counter()
-    model = METHODS["tcc"](encoder=ENCODERS[job.encoder](**job.encoder_params), **common, **job.params).fit(data.items)
-    vectors = unit_rows(model.transform(data.items))
-    labels = KMeans(encoder="precomputed", **common).fit(vectors).labels_
-    return job.head() | {
-        "by": "k-means", "seconds": round(time.perf_counter() - start, 1), "peak_gb": peak_gb(),
-        "label_based": agreement(data.true_labels, labels), "threads": torch.get_num_threads(),
-    }  # fmt: skip
+    model = METHODS["tcc"](encoder=ENCODERS[job.encoder](**job.encoder_params), **common, **job.params)
+    labels: list[Labels] = []
+
+    def fit() -> None:
+        vectors = unit_rows(model.fit(data.items).transform(data.items))
+        labels.append(KMeans(encoder="precomputed", **common).fit(vectors).labels_)
+
+    seconds = elapsed(fit)
+    return job.to_dict() | {
+        "labels_by": "k-means",
+        "seconds": round(seconds, 1),
+        "peak_gb": peak_gb(),
+        "label_based": agreement(data.true_labels, labels[0]),
+        "threads": torch.get_num_threads(),
+    }
 
 
 def _job(name: str) -> Job:
@@ -51,13 +60,13 @@ def _job(name: str) -> Job:
 
 
 def main() -> None:
-    """Print a row for every set."""
+    """Print a row for every data set."""
     known = [json.loads(line) for line in OUT.read_text().splitlines()] if OUT.exists() else []
     print("| set | ACC / NMI / ARI | seconds |\n|---|--:|--:|")
     for name in sys.argv[1:] or ["digits", "fashion-mnist-10000"]:
         result = next((line for line in known if _job(name).is_in([line])), None)
         if result is None:
-            result = apart.call(by_items_alone, name)
+            result = run_isolated(train_and_cluster, name)
             append_result(OUT, result)
         scores = " / ".join(f"{100 * result['label_based'][metric]:.1f}" for metric in ("acc", "nmi", "ari"))
         print(f"| {name} | {scores} | {result['seconds']:.0f} |", flush=True)

@@ -1,9 +1,9 @@
-"""Why one never clusters alone: two moons, as in Fig. 1 of the TCC paper (Shen et al., NeurIPS 2021).
+"""Cluster two moons with TCC, as in Fig. 1 of its paper (Shen et al., NeurIPS 2021).
 
-    python examples/two_moons.py [PICTURE]      # by default docs/figures/two-moons.png
+    python examples/two_moons.py [FIGURE]      # default: docs/figures/two-moons.png
 
-A point may be nearer to the other moon than to the far end of its own, so k-means cuts through both. TCC reads points
-with a small network and is told one thing: where a walk over nearest points ends is a view of where it began.
+Some points are nearer to the other moon than to the far end of their own, so k-means cuts through both moons. TCC
+trains a small network. The augmented view of a point is the end of a random walk over nearest neighbors from there.
 """
 
 import sys
@@ -20,8 +20,8 @@ from coterie.contracts import Network
 from coterie.encoders.precomputed import PrecomputedEncoder
 
 
-class Walk(Network):
-    """Reads points; while it learns, not the point itself but the end of a walk from it. An image would be cropped."""
+class RandomWalkNetwork(Network):
+    """Encodes points. In training it encodes the end of a random walk from each point instead."""
 
     def __init__(self, dim):
         super().__init__(8)
@@ -29,41 +29,45 @@ class Walk(Network):
 
     def prepare(self, items):
         self.points = torch.as_tensor(items)
-        near = torch.cdist(self.points, self.points).topk(10, largest=False).indices  # (N, 10), itself among them
-        step = torch.zeros(len(near), len(near)).scatter(1, near, 0.1)
-        self.ends = torch.linalg.matrix_power(step, 256)  # (N, N), how often a walk of 256 steps ends where
-        return torch.arange(len(near))
+        distances = torch.cdist(self.points, self.points)
+        nearest = distances.topk(10, largest=False).indices  # (N, 10), the point itself included
+        step = torch.zeros(len(nearest), len(nearest)).scatter(1, nearest, 0.1)
+        self.walk = torch.linalg.matrix_power(step, 256)  # (N, N) probabilities of the end after 256 steps
+        return torch.arange(len(nearest))
 
     def forward(self, *views):
-        return tuple(self.layers(self.points[self.ends[rows].multinomial(1).squeeze(1)]) for rows in views)
+        return tuple(self.layers(self.points[self.walk[rows].multinomial(1).squeeze(1)]) for rows in views)
 
-    def look(self, prepared):
+    def encode(self, prepared):
         return self.layers(self.points[prepared]).detach()
 
     def embed(self, items):
         return self.layers(torch.as_tensor(items)).detach().numpy()
 
 
-class Plane(PrecomputedEncoder):
-    """Points of the plane."""
+class PointEncoder(PrecomputedEncoder):
+    """Takes points, and trains a :class:`RandomWalkNetwork` on them."""
 
-    def network(self, dim, trainable_layers=None):
-        return Walk(dim)
+    def network(self, trainable_layers=None):
+        return RandomWalkNetwork(self.dim)
 
 
-def main(picture):
-    """Draw both ways of grouping the moons, and return the share of points that each gets right."""
+def main(path, max_steps=400):
+    """Draw the clusters of k-means and TCC, and return the accuracy of both."""
     points, moons = make_moons(400, noise=0.06, random_state=0)
-    start = {"encoder": Plane(), "init": "kmeans", "n_neighbours": 0, "prior_weight": 1.0, "guard": "off"}
-    steps = {"epochs": 100, "max_steps": 400, "batch_size": 100, "encoder_lr": 0.01, "head_lr": 0.01}
-    right, figure = {}, plt.figure(figsize=(8, 2.6), layout="constrained")
-    for number, model in enumerate((coterie.KMeans(encoder="precomputed"), coterie.TCC(**start, **steps)), start=1):
-        labels, name = model.set_params(n_clusters=2).fit(points.astype(np.float32)).labels_, type(model).__name__
-        right[name] = max(np.mean(labels == moons), np.mean(labels != moons))
-        panel = figure.add_subplot(1, 2, number, title=f"{name}: {right[name]:.1%}", aspect="equal")
-        panel.scatter(*points.T, c=np.array(["#2a6f97", "#e07a5f"])[labels], s=8)
-    figure.savefig(picture, dpi=130)
-    return right
+    settings = {"encoder": PointEncoder(), "init": "kmeans", "n_neighbors": 0, "prior_weight": 1.0, "guard": "off"}
+    settings |= {"epochs": 100, "max_steps": max_steps, "batch_size": 100, "encoder_lr": 0.01, "head_lr": 0.01}
+    models = [coterie.KMeans(n_clusters=2, encoder="precomputed"), coterie.TCC(n_clusters=2, **settings)]
+    figure, axes = plt.subplots(1, 2, figsize=(8, 2.6), layout="constrained")
+    accuracy = {}
+    for model, axis in zip(models, axes, strict=True):
+        labels = model.fit_predict(points.astype(np.float32))
+        name = type(model).__name__
+        accuracy[name] = max(np.mean(labels == moons), np.mean(labels != moons))
+        axis.set(title=f"{name}: {accuracy[name]:.1%}", aspect="equal")
+        axis.scatter(*points.T, c=np.array(["#2a6f97", "#e07a5f"])[labels], s=8)
+    figure.savefig(path, dpi=130)
+    return accuracy
 
 
 if __name__ == "__main__":

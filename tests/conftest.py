@@ -1,12 +1,18 @@
+"""Fixtures that several folders share: small texts on three topics, a tiny BERT, and data sets."""
+
 import os
 import signal
+
+# Before torch is imported: the arrays of the tests are so small that a second thread only costs time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["COTERIE_CACHE_MB"] = "0"  # every test computes its own embeddings
 
 import numpy as np
 import pytest
 
-from coterie.data import datasets
+from coterie import datasets
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with Ctrl-C ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background begins with Ctrl-C ignored
 
 WORDS = {
     0: "goal match team league score player coach",
@@ -17,7 +23,7 @@ WORDS = {
 
 @pytest.fixture(scope="session")
 def topics():
-    """90 made-up texts on three topics, and their topics."""
+    """90 generated texts on three topics, and their topics (90,)."""
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(WORDS[i % 3].split(), 5)) for i in range(90)]
     return texts, np.arange(90) % 3
@@ -25,7 +31,7 @@ def topics():
 
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory):
-    """The folder of a BERT of two narrow layers that knows the words of ``topics``."""
+    """The folder of a BERT with two small layers whose vocabulary is the words of ``topics``."""
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
     from transformers.utils import logging
@@ -44,11 +50,13 @@ def tiny_bert(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def helpdesk():
+    """The data set of help-desk messages that is part of the package."""
     return datasets.load("helpdesk")
 
 
 @pytest.fixture(scope="session")
 def benchmark_data():
+    """The function that loads a benchmark data set; the test is skipped where the files are missing."""
     if not os.environ.get("COTERIE_DATA"):
         pytest.skip("COTERIE_DATA names no folder with the benchmark files")
     return datasets.load

@@ -1,23 +1,26 @@
+"""Progress of long work: reported to a listener, as one share of a whole with named parts."""
+
 from contextlib import contextmanager
 
 import pytest
 
-from coterie.progress import bars, listening, track
+import coterie
+from coterie.progress import Meter, listening, part, track, whole
 
 
-class Ear:
-    """Writes down what it hears."""
+class Recorder:
+    """A listener that records its events."""
 
     def __init__(self):
-        self.heard = []
+        self.events = []
 
     @contextmanager
     def __call__(self, label, total):
-        self.heard.append(("open", label, total))
+        self.events.append(("open", label, total))
         try:
-            yield lambda done: self.heard.append(("done", label, done))
+            yield lambda done: self.events.append(("done", label, done))
         finally:
-            self.heard.append(("close", label))
+            self.events.append(("close", label))
 
 
 def work(label="Reading", parts=(2, 3)):
@@ -30,45 +33,45 @@ READING = [("open", "Reading", 5), ("done", "Reading", 2), ("done", "Reading", 3
 
 
 @pytest.fixture
-def ear():
-    return Ear()
+def recorder():
+    return Recorder()
 
 
-def test_a_listener_hears_label_total_and_increments(ear):
-    with listening(ear):
+def test_a_listener_gets_label_total_and_increments(recorder):
+    with listening(recorder):
         work()
-    assert ear.heard == READING
+    assert recorder.events == READING
 
 
-def test_work_inside_work_is_heard_too(ear):
-    with listening(ear), track("All", 1) as advance:
+def test_nested_work_is_reported(recorder):
+    with listening(recorder), track("All", 1) as advance:
         work()
         advance(1)
-    assert ear.heard == [("open", "All", 1), *READING, ("done", "All", 1), ("close", "All")]
+    assert recorder.events == [("open", "All", 1), *READING, ("done", "All", 1), ("close", "All")]
 
 
-def test_nobody_hears_anything_by_default(capfd):
+def test_without_a_listener_nothing_is_shown(capfd):
     work()
     with track("Training", 1) as advance:
         advance(1, note="loss 0.5")
     assert capfd.readouterr() == ("", "")
 
 
-def test_nothing_is_heard_after_the_block(ear):
-    with listening(ear):
+def test_nothing_is_reported_after_the_block(recorder):
+    with listening(recorder):
         pass
     work()
-    assert ear.heard == []
+    assert recorder.events == []
 
 
-def test_an_outer_listener_is_back_after_an_inner_one(ear):
-    inner = Ear()
-    with listening(ear):
+def test_the_outer_listener_is_restored_after_an_inner_one(recorder):
+    inner = Recorder()
+    with listening(recorder):
         with listening(inner):
             work()
-        assert (inner.heard, ear.heard) == (READING, [])
+        assert (inner.events, recorder.events) == (READING, [])
         work()
-    assert (inner.heard, ear.heard) == (READING, READING)
+    assert (inner.events, recorder.events) == (READING, READING)
 
 
 def failing():
@@ -77,69 +80,80 @@ def failing():
         raise RuntimeError("broken")
 
 
-def test_the_listener_is_gone_and_the_work_closed_after_an_exception(ear):
-    with pytest.raises(RuntimeError, match="broken"), listening(ear):
+def test_after_an_exception_the_work_is_closed_and_the_listener_removed(recorder):
+    with pytest.raises(RuntimeError, match="broken"), listening(recorder):
         failing()
     work()
-    assert ear.heard == [("open", "Failing", 9), ("done", "Failing", 1), ("close", "Failing")]
+    assert recorder.events == [("open", "Failing", 9), ("done", "Failing", 1), ("close", "Failing")]
 
 
-def test_the_outer_listener_is_back_after_an_exception(ear):
-    with listening(ear):
-        with pytest.raises(RuntimeError), listening(Ear()):
+def test_the_outer_listener_is_restored_after_an_exception(recorder):
+    with listening(recorder):
+        with pytest.raises(RuntimeError), listening(Recorder()):
             failing()
         work()
-    assert ear.heard == READING
+    assert recorder.events == READING
 
 
 @pytest.fixture
-def plain_terminal(monkeypatch):
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
+def shown():
+    """What a meter showed: shares in percent, and texts."""
+    return []
 
 
-@pytest.mark.usefixtures("plain_terminal")
-def test_bars_are_silent_where_stderr_is_no_terminal(capsys):
-    with bars():
-        work()
-    assert capsys.readouterr() == ("", "")
+@pytest.fixture
+def meter(shown):
+    return Meter(lambda share, text: shown.append((round(100 * share), text)))
 
 
-@pytest.mark.usefixtures("plain_terminal")
-def test_bars_show_label_and_total_on_stderr(capsys):
-    with bars(force=True):
-        work()
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "Reading" in shown.err
-    assert "/5" in shown.err
+def test_parts_fill_one_whole(meter, shown):
+    with listening(meter), whole({"embedding": 1, "training": 3}):
+        with part("embedding"):
+            work("Encoding", parts=(1, 1))
+        with part("training"), track("Training", 2) as advance:
+            advance(1, note="epoch 1 of 2")
+    assert shown == [
+        (0, "embedding"), (10, "embedding"), (20, "embedding"), (25, "embedding"),
+        (25, "training"), (55, "training, epoch 1 of 2"), (100, "training"),
+    ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("plain_terminal")
-def test_bars_show_the_note_beside_the_label(monkeypatch):
-    told = []  # what is drawn depends on the clock
-    monkeypatch.setattr("rich.progress.Progress.update", lambda _self, _task, **changes: told.append(changes))
-    with bars(force=True), track("Training", 2) as advance:
-        advance(1)
-        advance(1, note="loss 0.5")
-    assert told == [{"advance": 1, "description": "Training"}, {"advance": 1, "description": "Training loss 0.5"}]
+def test_work_without_parts_is_a_whole_of_its_own(meter, shown):
+    with listening(meter):
+        work("Reading", parts=(1, 3))
+    assert shown == [(25, "reading"), (100, "reading")]
 
 
-@pytest.mark.usefixtures("plain_terminal")
-def test_bars_leave_no_listener_behind_and_pass_exceptions_on(capsys):
-    with pytest.raises(RuntimeError, match="broken"), bars(force=True):
-        failing()
-    capsys.readouterr()
-    work()
-    assert capsys.readouterr() == ("", "")
+def test_work_within_tracked_work_and_a_whole_within_a_whole_show_nothing(meter, shown):
+    with listening(meter), whole({"all": 1}), part("all"), track("Outer", 1):
+        with whole({"inner": 1}), part("inner"):
+            work()
+        assert shown == [(0, "all")]
 
 
-@pytest.mark.usefixtures("plain_terminal")
-def test_the_bar_of_failed_work_is_taken_away(capsys):
-    with bars(force=True):
-        with pytest.raises(RuntimeError):
+def test_a_second_track_of_a_part_goes_on_where_the_first_ended(meter, shown):
+    with listening(meter), whole({"all": 1}), part("all"):
+        work("First", parts=(1,))
+        work("Second", parts=(1,))
+    assert [share for share, _ in shown] == [0, 80, 96, 100]
+
+
+def test_after_a_failure_the_meter_can_be_used_again(meter, shown):
+    with listening(meter):
+        with pytest.raises(RuntimeError), whole({"all": 1}), part("all"):
             failing()
-        assert "Failing" in capsys.readouterr().err
-        work()
-    assert "Failing" not in capsys.readouterr().err
+        shown.clear()
+        work(parts=(1,))
+    assert shown == [(100, "reading")]
+
+
+def test_a_fit_names_its_parts(meter, shown, topics):
+    model = coterie.SCCL(n_clusters=3, encoder="tfidf", epochs=2, epoch_steps=2, init="kmeans")
+    with listening(meter):
+        model.fit(topics[0])
+    texts = list(dict.fromkeys(text.partition(",")[0] for _, text in shown))
+    assert texts == ["embedding", "views", "neighbors", "start", "training", "score"]
+    assert any(text.startswith("training, epoch 2 of 2, ") for _, text in shown)
+    shares = [share for share, _ in shown]
+    assert shares == sorted(shares)
+    assert shares[-1] == 100

@@ -1,3 +1,5 @@
+"""Registries: classes by name, from the package and from entry points."""
+
 import sys
 from collections.abc import Mapping
 
@@ -25,7 +27,7 @@ def plug_in(folder, group, entry, source, name="gadgets"):
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A folder on sys.path with a package ``toolbox`` of two tools; what it brought in is forgotten afterwards."""
+    """A folder on sys.path with a package ``toolbox`` of two tools; its modules are removed afterwards."""
     package = tmp_path / "site" / "toolbox"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(TOOLS)
@@ -53,7 +55,7 @@ def test_every_module_of_the_package_is_found(tools):
     assert tools["hammer"].__name__ == "Hammer"
 
 
-def test_a_name_is_or_is_not_there(tools):
+def test_membership(tools):
     assert "screwdriver" in tools
     assert "saw" not in tools
 
@@ -72,15 +74,15 @@ def test_an_unknown_name_is_refused_with_a_suggestion(tools, name, sentence):
     assert str(refusal.value) == sentence
 
 
-def test_get_of_an_unknown_name_gives_the_default(tools):
+def test_get_of_an_unknown_name_returns_the_default(tools):
     assert tools.get("hammer") is tools["hammer"]
     assert tools.get("saw") is None
 
 
-def test_a_second_class_under_a_taken_name_is_refused(tools):
+def test_two_classes_with_one_name_are_refused(tools):
     taken = tools["hammer"]
-    with pytest.raises(InputError, match=r"Two tools are called 'hammer'.*Hammer.*Imposter"):
-        tools.register("hammer", type("Imposter", (), {}))
+    with pytest.raises(InputError, match=r"Two tools are called 'hammer'.*Hammer.*OtherHammer"):
+        tools.register("hammer", type("OtherHammer", (), {}))
     assert tools["hammer"] is taken
 
 
@@ -105,14 +107,14 @@ def test_a_plug_in_of_another_group_is_not_loaded(tmp_path, monkeypatch, tools):
     assert "gadgets" not in sys.modules
 
 
-def test_a_plug_in_may_not_take_a_name(tmp_path, monkeypatch, tools):
+def test_a_plug_in_with_a_name_that_exists_is_refused(tmp_path, monkeypatch, tools):
     plug_in(tmp_path / "other", "toolbox", "hammer = gadgets:Mallet", TOOL.format("Mallet", "hammer"))
     monkeypatch.syspath_prepend(tmp_path / "other")
     with pytest.raises(InputError, match="Two tools are called 'hammer'"):
         list(tools)
 
 
-def test_a_broken_plug_in_is_told_every_time(tmp_path, monkeypatch, tools):
+def test_a_broken_plug_in_is_an_error_at_every_lookup(tmp_path, monkeypatch, tools):
     plug_in(tmp_path / "other", "toolbox", "saw = gadgets:Saw", "import a_module_that_is_not_there\n")
     monkeypatch.syspath_prepend(tmp_path / "other")
     for _ in range(2):
@@ -120,7 +122,7 @@ def test_a_broken_plug_in_is_told_every_time(tmp_path, monkeypatch, tools):
             tools["saw"]
 
 
-def test_plug_ins_are_loaded_at_the_first_look_up_only(tmp_path, monkeypatch, tools):
+def test_plug_ins_are_loaded_at_the_first_lookup_only(tmp_path, monkeypatch, tools):
     assert len(tools) == 2
     plug_in(tmp_path / "other", "toolbox", "saw = gadgets:Saw", TOOL.format("Saw", "saw"))
     monkeypatch.syspath_prepend(tmp_path / "other")
@@ -144,12 +146,12 @@ def test_a_method_of_another_package_is_found(tmp_path, monkeypatch, site):
     assert "parrot" not in METHODS
 
 
-def test_the_methods_and_encoders_of_this_package_are_there():
+def test_the_methods_and_encoders_of_this_package_are_registered():
     assert METHODS["kmeans"] is KMeans
     assert {"bow", "bundled", "precomputed", "sif", "tfidf", "transformer"} <= set(ENCODERS)
 
 
 @pytest.mark.parametrize(("wrong", "right"), [("k-means", "kmeans"), ("kmean", "kmeans")])
-def test_a_misspelt_method_is_suggested(wrong, right):
+def test_a_misspelled_method_is_suggested(wrong, right):
     with pytest.raises(InputError, match=f"no method called '{wrong}'. Did you mean '{right}'?"):
         METHODS[wrong]

@@ -1,40 +1,77 @@
-"""Turn a pile of short texts into clear groups, and keep a model that files new texts the same way."""
+"""Cluster short texts or images, and keep a model that assigns new ones to the same clusters."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-if TYPE_CHECKING:
-    from coterie.artifact import load as load
+if TYPE_CHECKING:  # for editors; a method works without a line here
+    from coterie import datasets as datasets
+    from coterie.artifact.model import load as load
+    from coterie.augmenters.augmenter import AUGMENTERS as AUGMENTERS
+    from coterie.augmenters.augmenter import Augmenter as Augmenter
+    from coterie.augmenters.augmenter import make_augmenter as make_augmenter
     from coterie.clusterer import METHODS as METHODS
     from coterie.clusterer import Clusterer as Clusterer
-    from coterie.data import datasets as datasets
+    from coterie.deep import DeepClusterer as DeepClusterer
+    from coterie.describe.cluster_table import ClusterTable as ClusterTable
+    from coterie.describe.tree import ClusterTree as ClusterTree
     from coterie.encoders.encoder import ENCODERS as ENCODERS
+    from coterie.encoders.encoder import Encoder as Encoder
+    from coterie.encoders.encoder import EncoderState as EncoderState
+    from coterie.encoders.encoder import make_encoder as make_encoder
     from coterie.methods.aecl import AECL as AECL
     from coterie.methods.clusterbert import ClusterBERT as ClusterBERT
     from coterie.methods.deccrl import DECCRL as DECCRL
     from coterie.methods.kmeans import KMeans as KMeans
-    from coterie.methods.neighbours import Neighbours as Neighbours
+    from coterie.methods.neighbors import Neighbors as Neighbors
     from coterie.methods.rstc import RSTC as RSTC
     from coterie.methods.sccl import SCCL as SCCL
     from coterie.methods.tcc import TCC as TCC
     from coterie.methods.tsdae import TSDAE as TSDAE
+    from coterie.training.guard import Verdict as Verdict
+    from coterie.training.trainer import Evaluation as Evaluation
 
-_METHODS = ("AECL", "ClusterBERT", "DECCRL", "KMeans", "Neighbours", "RSTC", "SCCL", "TCC", "TSDAE")
-_PLACES = {name: f"coterie.methods.{name.lower()}" for name in _METHODS} | {
-    "ENCODERS": "coterie.encoders.encoder", "METHODS": "coterie.clusterer", "Clusterer": "coterie.clusterer",
-    "datasets": "coterie.data", "load": "coterie.artifact"}  # fmt: skip
-__all__ = ["AECL", "DECCRL", "ENCODERS", "METHODS", "RSTC", "SCCL", "TCC", "TSDAE", "ClusterBERT", "Clusterer",
-           "KMeans", "Neighbours", "__version__", "datasets", "load"]  # fmt: skip
+_PLACES = {
+    "AUGMENTERS": "augmenters.augmenter",
+    "Augmenter": "augmenters.augmenter",
+    "Clusterer": "clusterer",
+    "ClusterTable": "describe.cluster_table",
+    "ClusterTree": "describe.tree",
+    "DeepClusterer": "deep",
+    "ENCODERS": "encoders.encoder",
+    "Encoder": "encoders.encoder",
+    "EncoderState": "encoders.encoder",
+    "Evaluation": "training.trainer",
+    "METHODS": "clusterer",
+    "Verdict": "training.guard",
+    "load": "artifact.model",
+    "make_augmenter": "augmenters.augmenter",
+    "make_encoder": "encoders.encoder",
+}
+"""Public names and the modules that define them. Methods are found in the registry; errors in ``coterie.errors``."""
+_MODULES = ("datasets", "errors")
+__all__ = [*sorted(_PLACES), *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `coterie --help` need not wait for torch."""
-    if name not in _PLACES:
-        raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    return import_module("coterie.data.datasets") if name == "datasets" else getattr(import_module(_PLACES[name]), name)
+    """Import a public name when it is first used, so that `coterie --help` does not load torch."""
+    if name in _MODULES:
+        return import_module(f"coterie.{name}")
+    if name in _PLACES:
+        return getattr(import_module(f"coterie.{_PLACES[name]}"), name)
+    if not name.startswith("_"):
+        methods = _method_classes()
+        if name in methods:
+            return methods[name]
+    raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+
+
+def _method_classes() -> dict[str, Any]:
+    """Return every registered method by the name of its class."""
+    registry = import_module("coterie.clusterer").METHODS
+    return {cls.__name__: cls for cls in registry.values()}
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, *_method_classes()])

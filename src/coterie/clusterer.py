@@ -1,247 +1,287 @@
-"""The scikit-learn face that every method shares."""
+"""The base class of every method: scikit-learn's interface, and ``fit`` as a sequence of named steps."""
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
-from torch import Tensor
 
-from coterie.contracts import Corpus, Items, Labels, Network, Objective, Vectors
-from coterie.data.rows import OnEmpty, Rows
-from coterie.data.texts import BlankTextWarning as BlankTextWarning
-from coterie.encoders.encoder import Encoder, kind_of, make_encoder
-from coterie.encoders.precomputed import PrecomputedEncoder
-from coterie.errors import InputError, NotFittedError
-from coterie.hyper import check_settings, hyper
-from coterie.progress import bars
+from coterie.clustering.n_clusters import NClusters, n_clusters_range
+from coterie.contracts import Corpus, Labels, Network, Objective, Vectors
+from coterie.data.rows import OnEmpty, Rows, with_columns
+from coterie.data.sample import draw_sample
+from coterie.describe.quality import cluster_quality
+from coterie.description import Described
+from coterie.encoders.encoder import Encoder, EncoderLike, input_type_of, make_encoder
+from coterie.errors import InputError, NotFittedError, UnreadableTextWarning
+from coterie.estimator import Estimator
+from coterie.fitting import Assignment, Fit, FitOptions, embed_corpus, find_n_clusters, most_probable, row_texts
+from coterie.hyper import check_settings, document_settings, hyper
+from coterie.knn.mutual_information import neighbor_agreement
+from coterie.notebook import NotebookMixin
+from coterie.progress import has_listener, part, whole
+from coterie.progress_display import show_progress
 from coterie.registry import Registry
+from coterie.seeding import CONSTRUCTION, seeded
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(kw_only=True, eq=False, repr=False)
-class Clusterer(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator, ABC):
-    """Groups short texts or images, and files new ones in the same groups.
+class Clusterer(
+    Described, NotebookMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Estimator, ABC
+):
+    """Clusters short texts or images, and assigns new ones to the same clusters.
 
-    After ``fit``: ``labels_`` (N,) with -1 for blank texts and unreadable images, ``confidence_`` (N,),
-    ``cluster_centers_`` (K, D), ``encoder_`` and ``objective_``.
+    After ``fit``: ``labels_`` (N,) with -1 for blank texts and unreadable images, ``confidence_`` (N,), the second most
+    probable cluster ``second_labels_`` (N,) and its distance in probability ``margin_`` (N,), ``cluster_centers_``
+    (K, D), ``clusters_`` (the table that :meth:`describe` returns), ``encoder_`` and ``objective_``.
     """
 
     name: ClassVar[str]
+    progress_parts: ClassVar[dict[str, float]] = {"embedding": 8, "clustering": 2}
+    """The parts of a fit, and roughly their shares of its time."""
 
-    n_clusters: int = hyper(8, "number of clusters, exactly honoured", symbol="K", ge=1)
-    encoder: str | Encoder = hyper("bundled", "what turns items into vectors: a name, name:value, or an encoder")
-    on_empty: OnEmpty = hyper("keep", "blank texts: keep them without a cluster, or refuse")
+    n_clusters: NClusters = hyper(
+        8, "number of clusters, exactly honored; auto or a range like 5-60: chosen from the items", symbol="K", ge=1
+    )
+    encoder: EncoderLike = hyper(
+        "bundled", "encoder of the items: a name, name:value, name(setting=value), or object; name+name joins several"
+    )
+    min_confidence: float = hyper(
+        0.0, "items with a smaller confidence get no cluster; 0: every item has one", ge=0, lt=1
+    )
+    on_empty: OnEmpty = hyper("keep", "blank texts: keep them without a cluster, or raise an error")
     random_state: int | np.random.RandomState | None = hyper(0, "seed of every random choice", ge=0, lt=2**32)
-    verbose: bool = hyper(False, "show progress on stderr when it is a terminal")
+    verbose: bool = hyper(False, "show progress on stderr: a bar on a terminal or in a notebook, else lines")
 
     def __init_subclass__(cls, *, name: str = "", **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclass(kw_only=True, eq=False, repr=False)(cls)
-        if name:  # without a name it is a stem that several methods share
+        document_settings(cls)
+        if name:  # a base class of several methods has no name
             cls.name = name
             METHODS.register(name, cls)
 
-    @abstractmethod
-    def build_objective(self, encoder: Network) -> Objective:
-        """Return a fresh objective above ``encoder``, whose vectors have the width ``encoder.dim``."""
+    # -- what a method defines -----------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, column: str | None = None) -> Self:  # noqa: N803
+    @abstractmethod
+    def build_objective(self, network: Network) -> Objective:
+        """Return a new objective on ``network``, whose embeddings have the width ``network.dim``."""
+
+    def build_network(self, encoder: Encoder) -> Network:
+        """Return the network of the objective: here the encoder with frozen weights."""
+        return encoder.frozen_network()
+
+    # -- scikit-learn's interface --------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, column: str | None = None, vectors: Any = None) -> Self:  # noqa: N803
         """Find the clusters of ``X``: texts, vectors (``encoder="precomputed"``) or images (``encoder="image"``).
 
         ``y`` is ignored: labels never reach training. ``column`` names the texts, or files, of a data frame.
+        ``vectors`` (N, D) are embeddings of the texts by the encoder, which then does not encode them again. With
+        ``encoder="precomputed"`` they may come from anywhere; the texts describe the clusters.
         """
-        return self._fit(X, column)
+        return self._fit(X, column, FitOptions(vectors=vectors))
 
     def fit_predict(self, X: Any, y: Any = None, *, column: str | None = None) -> Labels:  # noqa: N803
         """Fit and return ``labels_``."""
         return self.fit(X, y, column=column).labels_
 
-    def predict_proba(self, X: Any, *, column: str | None = None) -> NDArray[np.float64]:  # noqa: N803
-        """Return soft assignments (N, K): rows sum to one, blank texts are NaN."""
-        items, h = self._embed(X, column)
-        q = self.objective_.assign_all(h)
-        return items.spread(q, np.nan) if isinstance(items, Rows) else q
-
     def predict(self, X: Any, *, column: str | None = None) -> Labels:  # noqa: N803
-        """Return the most probable cluster of each text; -1 for blank ones."""
-        return self.assign(X, column=column)[0]
+        """Return the most probable cluster of each item; -1 for blank texts."""
+        return self.assignment(X, column=column).labels
 
-    def assign(self, X: Any, *, column: str | None = None) -> tuple[Labels, NDArray[np.float64]]:  # noqa: N803
-        """Return the cluster of each text and how sure that is; -1 and NaN for blank ones."""
-        items, h = self._embed(X, column)
-        return _decide(items, self.objective_, h)
+    def predict_proba(self, X: Any, *, column: str | None = None) -> NDArray[np.float64]:  # noqa: N803
+        """Return soft assignments (N, K): rows sum to one; blank texts are NaN."""
+        rows, h = self._embed(X, column)
+        return rows.expand(self.objective_.assign_all(h, rows.unique), np.nan)
+
+    def assign(self, X: Any, *, column: str | None = None) -> Any:  # noqa: N803
+        """Return the cluster of each item and its probability; -1 and NaN for blank texts.
+
+        Both are arrays (N,). For a pandas or polars data frame the result is the frame with more columns: ``cluster``,
+        ``confidence``, and ``second_cluster`` with ``margin``, how much less probable it is.
+        """
+        found = self.assignment(X, column=column)
+        if not hasattr(X, "columns"):
+            return found.labels, found.confidence
+        return with_columns(
+            X, cluster=found.labels, confidence=found.confidence, second_cluster=found.second, margin=found.margin
+        )
+
+    def assignment(self, X: Any, *, column: str | None = None) -> Assignment:  # noqa: N803
+        """Return the two most probable clusters of each item, the confidence, and the margin between the two."""
+        rows, h = self._embed(X, column)
+        return most_probable(self.objective_, h, rows.unique).above(self.min_confidence).expand(rows)
+
+    def score(self, X: Any, y: Any = None, *, column: str | None = None) -> float:  # noqa: N803
+        """Return how well the clusters of ``X`` agree with its nearest neighbors, 0 to 1. ``y`` is ignored.
+
+        This is the guard's score: the mutual information between the clusters of neighboring items, divided by their
+        entropy. Neighbors are found by the encoder as it was before training, so that models that trained it
+        differently can be compared. It favors few clusters: compare models with equal ``n_clusters``.
+        """
+        rows, h = self._embed(X, column)
+        labels = most_probable(self.objective_, h, rows.unique).labels
+        return neighbor_agreement(self.encoder_.embed(rows.unique), labels)
 
     def transform(self, X: Any, *, column: str | None = None) -> Vectors:  # noqa: N803
-        """Return the vectors h (N, D) in which the clusters live; blank texts are NaN."""
-        items, h = self._embed(X, column)
-        return items.spread(h, np.nan).astype(np.float32) if isinstance(items, Rows) else h
+        """Return the embeddings h (N, D); blank texts are NaN."""
+        rows, h = self._embed(X, column)
+        return rows.expand(h, np.nan).astype(np.float32, copy=False)
+
+    @property
+    def assignment_(self) -> Assignment:
+        """The assignment of the training items; older models know no second cluster."""
+        self.fitted_objective()
+        second = getattr(self, "second_labels_", np.full(len(self.labels_), -1))
+        margin = getattr(self, "margin_", np.full(len(self.labels_), np.nan))
+        return Assignment(self.labels_, self.confidence_, second, margin)
 
     @property
     def cluster_centers_(self) -> Vectors:
         """Centers (K, D)."""
-        return np.asarray(self._fitted().centers.detach().cpu().numpy())
+        return np.asarray(self.fitted_objective().centers.detach().cpu().numpy())
 
-    def save(self, folder: str | Path) -> None:
-        """Write the model to ``folder``, whole or not at all; see :func:`coterie.load`."""
-        from coterie.artifact import save
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model to ``folder`` atomically; see :func:`coterie.load`.
 
-        save(self, Path(folder))
+        A folder that exists is replaced only with ``overwrite``, and only if coterie wrote it.
+        """
+        from coterie.artifact.model import save
 
-    # -- inside ------------------------------------------------------------------------------------------
+        save(self, Path(folder), overwrite=overwrite)
+        self.remove_checkpoint()
 
-    def _fit(self, X: Any, column: str | None, **options: Any) -> Self:  # noqa: N803
-        check_settings(self)
-        with self._progress():
-            encoder = make_encoder(self.encoder)
-            items = self._check(X, column, encoder, reset=True)
-            distinct = items.unique if isinstance(items, Rows) else items
-            if self.n_clusters > len(distinct):
-                raise InputError(_too_few(self.n_clusters, len(distinct), items))
-            objective, h = self._learn(encoder, items, **options)
-        self.encoder_, self.objective_ = encoder, objective.eval()
-        self.n_texts_, self.texts_sha256_ = summary(items)
-        self.labels_, self.confidence_ = _decide(items, objective, h)
-        return self
+    def remove_checkpoint(self) -> None:
+        """Delete what an interrupted training would resume from; here there is nothing."""
 
-    def _learn(self, encoder: Encoder, items: Rows[Any] | Vectors) -> tuple[Objective, Vectors]:
-        """Return a fitted objective and the vectors (N, D) of the distinct items as it sees them."""
-        distinct, counts = distinct_items(items)
-        h = self._vectors(items, encoder.fit(items.unique) if isinstance(items, Rows) else encoder)
-        objective = self._objective(Network(h.shape[1]))
-        objective.start(Corpus(distinct, torch.from_numpy(h), counts), self._seed())
-        return objective, h
+    # -- what a saved model stores -------------------------------------------------------------------------
 
-    def _objective(self, encoder: Network) -> Objective:
-        """Return a fresh objective with settings of its own, so that a later ``set_params`` does not reach it."""
-        settings: Self = clone(self)
-        return settings.build_objective(encoder)
-
-    def _network(self, encoder: Encoder, dim: int) -> Network:
-        """Return the network that an objective is built above when a saved model is loaded."""
-        return Network(dim)
-
-    def _saved_params(self) -> dict[str, Any]:
-        """Return the settings that a saved model keeps, as plain values; the encoder is kept apart."""
-        params: dict[str, Any] = self.get_params(deep=False)
-        del params["encoder"]
-        if isinstance(params["random_state"], np.random.RandomState):  # a generator has no name
-            params["random_state"] = None
-        return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
-
-    def _notes(self) -> dict[str, Any]:
-        """Return what else a saved model remembers, as plain values."""
-        return {}
-
-    def _recall(self, notes: dict[str, Any]) -> None:
-        """Take back what :meth:`_notes` returned."""
-
-    def _fitted(self) -> Objective:
+    def fitted_objective(self) -> Objective:
+        """Return ``objective_``, or raise :class:`NotFittedError`."""
         if not hasattr(self, "objective_"):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet. Call 'fit' with texts before using it."
             )
         return self.objective_
 
-    def _embed(self, X: Any, column: str | None) -> tuple[Rows[Any] | Vectors, Vectors]:  # noqa: N803
-        self._fitted()
+    def saved_params(self) -> dict[str, Any]:
+        """Return the settings that a saved model stores, as plain values; the encoder is stored separately."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        del params["encoder"]
+        params["n_clusters"] = self.n_clusters_
+        if isinstance(params["random_state"], np.random.RandomState):  # a generator cannot be stored
+            params["random_state"] = None
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
+
+    def saved_notes(self) -> dict[str, Any]:
+        """Return what else a saved model stores, as plain values."""
+        return {}
+
+    def restore_notes(self, notes: dict[str, Any]) -> None:
+        """Load what :meth:`saved_notes` returned."""
+
+    def new_objective(self, encoder: Encoder, seed: int) -> Objective:
+        """Return an untrained objective on its network, initialized from ``seed``.
+
+        It has a copy of the settings, so that a later ``set_params`` does not change it.
+        """
+        settings: Self = clone(self).set_params(n_clusters=self.n_clusters_)
+        with CONSTRUCTION, seeded(seed):
+            network = settings.build_network(encoder)
+            return settings.build_objective(network).to(network.device)
+
+    # -- fit, step by step ---------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, column: str | None, options: FitOptions) -> Self:  # noqa: N803
+        """Check, embed, train, assign, describe. Subclasses that train override :meth:`_train` only."""
+        check_settings(self)
+        if options.vectors is not None and input_type_of(self.encoder) == "vectors":
+            texts = row_texts(X, column, options.vectors)
+            self._fit(options.vectors, None, replace(options, vectors=None))
+            self.clusters_ = self.describe(texts)
+            return self
+        options = self._complete_options(X, options)
+        with self._progress(), whole(self._parts()):
+            encoder = make_encoder(self.encoder)
+            rows = self._check(X, column, encoder, reset=True)
+            seed = self._draw_seed()
+            encoder.fit(rows.unique)
+            with part("number of clusters"):
+                self.n_clusters_, self.n_clusters_curve_ = find_n_clusters(self.n_clusters, encoder, rows, seed)
+            with part("embedding"):
+                objective = self.new_objective(encoder, seed)
+                corpus = embed_corpus(objective.network, rows, options.vectors)
+            corpus = self._train(objective, corpus, Fit(rows, encoder, seed, options))
+            self.encoder_, self.objective_ = encoder, objective.eval()
+            self.n_texts_, self.texts_sha256_ = rows.n_rows, rows.sha256()
+            found = most_probable(objective, corpus.h.numpy(), corpus.items).above(self.min_confidence)
+            self._store_assignment(found.expand(rows))
+            quality = cluster_quality(corpus.h.numpy(), rows.counts, found.labels, self.n_clusters_)
+            self.clusters_ = self._describe_rows(rows, quality)
+            self.sample_ = draw_sample(rows, corpus.h.numpy(), self.labels_, self.confidence_)
+        return self
+
+    def _parts(self) -> dict[str, float]:
+        is_chosen = isinstance(self.n_clusters, str)
+        return ({"number of clusters": 6.0} if is_chosen else {}) | self.progress_parts
+
+    def _complete_options(self, X: Any, options: FitOptions) -> FitOptions:  # noqa: N803
+        """Return the options with what ``X`` itself provides, e.g. columns of views."""
+        return options
+
+    def _train(self, objective: Objective, corpus: Corpus, fit: Fit) -> Corpus:
+        """Fit ``objective`` to the corpus, and return the corpus with the final embeddings."""
+        with part("clustering"):
+            objective.initialize(corpus, fit.seed)
+        return corpus
+
+    def _store_assignment(self, found: Assignment) -> None:
+        self.labels_, self.confidence_ = found.labels, found.confidence
+        self.second_labels_, self.margin_ = found.second, found.margin
+
+    def _embed(self, X: Any, column: str | None) -> tuple[Rows[Any], Vectors]:  # noqa: N803
+        """Check new items and return them with the embeddings of the distinct ones."""
+        network = self.fitted_objective().network
         with self._progress():
-            items = self._check(X, column, self.encoder_, reset=False)
-            return items, self._vectors(items, self.encoder_)
+            rows = self._check(X, column, self.encoder_, reset=False)
+            return rows, network.embed(rows.unique)
 
-    def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Rows[Any] | Vectors:  # noqa: N803
-        if isinstance(encoder, PrecomputedEncoder):
-            return self._check_vectors(X, reset=reset)
-        items = encoder.check(X, column, on_empty=self.on_empty)
-        if items.n_blank:
-            warnings.warn(items.complaint, items.warning, stacklevel=4)
-        return items
+    def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Rows[Any]:  # noqa: N803
+        """Validate ``X`` and warn of what cannot be read; when fitting (``reset``), refuse too few items."""
+        if encoder.input_type == "vectors":
+            X = self._check_vectors(X, reset=reset)  # noqa: N806
+        rows = encoder.check(X, column, on_empty=self.on_empty)
+        if rows.n_blank:
+            warnings.warn(rows.blank_message, rows.blank_warning, stacklevel=4)
+        for problem in encoder.reading_problems(rows.unique):
+            warnings.warn(problem, UnreadableTextWarning, stacklevel=4)
+        if reset and (least := n_clusters_range(self.n_clusters)[0]) > rows.n_distinct:
+            raise InputError(rows.too_few_message(least))
+        return rows
 
-    def _check_vectors(self, X: Any, *, reset: bool) -> Vectors:  # noqa: N803
-        try:
-            h = validate_data(self, X, reset=reset, dtype=np.float32)
-            return np.require(h, requirements=["C", "W"])  # torch takes neither reversed nor read-only arrays
-        except ValueError as error:
-            hint = "encoder='precomputed' takes vectors, rows of numbers; on the command line --vectors names them"
-            raise InputError(f"{error} ({hint}.)") from None
-
-    def _vectors(self, items: Rows[Any] | Vectors, encoder: Encoder) -> Vectors:
-        return encoder.embed(items.unique) if isinstance(items, Rows) else items
-
-    def _seed(self) -> int | None:
-        """Return one whole number that decides everything."""
-        if self.random_state is None or isinstance(self.random_state, Integral):
-            return None if self.random_state is None else int(self.random_state)
+    def _draw_seed(self) -> int:
+        """Return one integer that determines every random choice."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
-    @contextmanager
-    def _progress(self) -> Iterator[None]:
-        if self.verbose:
-            with bars():
-                yield
-        else:
-            yield
+    def _progress(self) -> AbstractContextManager[None]:
+        return show_progress(off_terminal="plain") if self.verbose and not has_listener() else nullcontext()
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._fitted().centers.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        kind = kind_of(self.encoder)
-        tags.input_tags.string = tags.input_tags.one_d_array = kind != "vectors"  # texts, or names of files
-        tags.input_tags.two_d_array, tags.input_tags.three_d_array = kind == "vectors", kind == "images"
-        return tags
+        return int(self.fitted_objective().centers.shape[1])
 
 
-_PART = 65_536  # rows that are decided at once
 METHODS: Registry[Clusterer] = Registry("method", "coterie.methods")
-
-
-def _decide(items: Rows[Any] | Vectors, objective: Objective, h: Vectors) -> tuple[Labels, NDArray[np.float64]]:
-    labels, confidence = np.empty(len(h), dtype=np.int64), np.empty(len(h))
-    part = _PART if objective.together is None else max(len(h), 1)
-    for start in range(0, len(h), part):  # q of a million rows and hundreds of clusters would take gigabytes
-        rows = slice(start, start + part)
-        q = objective.assign_all(h[rows])
-        labels[rows], confidence[rows] = q.argmax(axis=1), q.max(axis=1)
-    if not isinstance(items, Rows):
-        return labels, confidence
-    return items.spread(labels, -1), items.spread(confidence, np.nan)
-
-
-def summary(items: Rows[Any] | Vectors) -> tuple[int, str]:
-    """Return how many rows there were, and a hash that tells whether two trainings saw the same ones."""
-    if not isinstance(items, Rows):
-        return len(items), hashlib.sha256(np.ascontiguousarray(items).reshape(-1).data).hexdigest()
-    return items.n_rows, items.sha256()
-
-
-def distinct_items(items: Rows[Any] | Vectors) -> tuple[Items, Tensor]:
-    """Return each item once, and how often it occurs (N,)."""
-    if isinstance(items, Rows):
-        return items.unique, torch.from_numpy(items.counts)
-    return items, torch.ones(len(items), dtype=torch.long)
-
-
-def _too_few(n_clusters: int, n_items: int, items: Rows[Any] | Vectors) -> str:
-    if not isinstance(items, Rows):
-        return f"n_clusters={n_clusters} is more than n_samples={n_items}. Ask for fewer clusters."
-    rows = f" (of {items.n_rows} rows, {items.n_blank} of them blank)" if items.n_rows != n_items else ""
-    return (
-        f"{n_clusters} clusters need at least {n_clusters} distinct {items.noun}, but there are {n_items}{rows}. "
-        f"Ask for fewer clusters or give more {items.noun}."
-    )

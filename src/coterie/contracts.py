@@ -1,11 +1,12 @@
-"""The nouns every layer shares. This module imports nothing from the package."""
+"""The types that every layer shares. This module imports nothing from the package."""
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import torch
@@ -15,21 +16,23 @@ from torch import Tensor, nn
 Vectors = NDArray[np.float32]
 """Embeddings h, shape (N, D)."""
 Pixels = NDArray[np.uint8]
-"""Images, shape (N, S, S, C), or one of them."""
+"""Images, shape (N, S, S, C), or a single image (S, S, C)."""
 Labels = NDArray[np.int64]
-"""Cluster numbers 0..K-1, shape (N,); -1 is an item without a cluster."""
+"""Cluster indices 0..K-1, shape (N,); -1 marks an item without a cluster."""
 Terms = dict[str, Tensor]
 """Named, already weighted loss terms. Their sum is the loss; their names are the log keys."""
 Items = Sequence[Any] | Vectors | Pixels
-"""What the user wants clustered: texts, ready vectors, or images."""
-Kind = Literal["texts", "vectors", "images"]
-"""Which of them an encoder reads, or an augmenter changes."""
-Words = Literal["corpus", "all"]
-"""Which words a decoder tells apart: those of the corpus, or all that the encoder knows."""
+"""What is clustered: texts, precomputed vectors, or images."""
+InputType = Literal["texts", "vectors", "images"]
+"""What an encoder reads, or an augmenter changes."""
+OutputVocabulary = Literal["corpus", "all"]
+"""The tokens that a decoder predicts: those of the corpus, or the whole vocabulary of the encoder."""
+
+_CHUNK = 65_536  # rows per step of a sum over all items
 
 
 class Prepared(Protocol):
-    """Items as a network reads them: what training does not change is already done."""
+    """Items as a network reads them: everything that training does not change is precomputed."""
 
     def __len__(self) -> int: ...
 
@@ -38,127 +41,137 @@ class Prepared(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """What one step sees. True labels are never here."""
+    """The input of one training step. It never holds true labels."""
 
-    rows: Tensor  # (B,) positions in the corpus
+    rows: Tensor  # (B,) indices into the corpus
     original: Prepared
     augmented: tuple[Prepared, ...]
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Everything a method may learn from: each distinct item once. True labels are never here."""
+    """The training data: each distinct item once. It never holds true labels."""
 
     items: Items
-    h: Tensor  # (N, D) clean embeddings, as the encoder sees them now
+    h: Tensor  # (N, D) embeddings without dropout, by the current weights
     counts: Tensor  # (N,) how often each item occurs
-    labels: Tensor | None = None  # (N,) a first grouping, for methods that start from one
+    labels: Tensor | None = None  # (N,) initial cluster labels, for methods that need them
+    prepared: Prepared | None = None  # the items as the network reads them
 
     def sizes(self, n_clusters: int) -> Tensor:
-        """Return how many texts each group of the first grouping has (K,)."""
-        return self._members(n_clusters).sum(dim=0)
+        """Return the number of items in each initial cluster (K,), duplicates included."""
+        return torch.bincount(self._known_labels(), self.counts.double(), n_clusters)
 
     def means(self, n_clusters: int) -> Tensor:
-        """Return the mean vector of each group of the first grouping (K, D)."""
-        member = self._members(n_clusters)
-        return ((member.T @ self.h.double()) / member.sum(dim=0)[:, None]).float()
+        """Return the mean embedding of each initial cluster (K, D)."""
+        labels, weight = self._known_labels(), self.counts.double()
+        total = torch.zeros(n_clusters, self.h.shape[1], dtype=torch.float64)
+        for start in range(0, len(labels), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            total.index_add_(0, labels[rows], self.h[rows].double() * weight[rows, None])
+        return (total / self.sizes(n_clusters)[:, None]).float()
 
-    def _members(self, n_clusters: int) -> Tensor:
+    def _known_labels(self) -> Tensor:
         if self.labels is None:
-            raise TypeError("This corpus has no first grouping.")
-        return nn.functional.one_hot(self.labels, n_clusters) * self.counts[:, None].double()  # (N, K)
+            raise TypeError("This corpus has no initial labels.")
+        return self.labels
 
 
 class Decoder(nn.Module, ABC):
-    """The way back, from a vector to what it stands for. Training needs it, a saved model does not."""
+    """Reconstructs an item from its embedding. Used in training only; not part of a saved model."""
 
-    def begin(self, items: Items) -> None:
-        """See the items once, e.g. to know which words there are."""
+    def initialize(self, items: Items) -> None:
+        """Prepare for the corpus, e.g. count its tokens."""
 
     @abstractmethod
     def forward(self, h: Tensor, original: Any) -> Tensor:
-        """Return the cost of ``original``, items as the network prepared them, told from h (B, D) alone."""
+        """Return the reconstruction loss of ``original`` (items as the network prepared them) from h (B, D)."""
 
 
 class Network(nn.Module):
-    """The part of an encoder that learns. On its own it learns nothing: vectors pass as they are."""
+    """The trainable part of an encoder. This base class trains nothing: vectors pass through unchanged."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.dim = dim
-        self.from_scratch = False  # whether its vectors say nothing before it is trained; then the encoder's do
-        self.takes = dim  # width of what an encoder gives; another one where the network ends in a layer of its own
+        self.from_scratch = False  # True: embeddings are meaningless before training, so initial labels use the encoder
 
     @property
-    def where(self) -> torch.device:
-        """The device that it computes on."""
+    def device(self) -> torch.device:
+        """The device of the weights."""
         return next((weight.device for weight in self.parameters()), torch.device("cpu"))
 
     def prepare(self, items: Items) -> Prepared:
-        """Do once what training does not change: tokenise, run the frozen layers."""
+        """Precompute what training does not change: tokens, the output of frozen layers."""
         return torch.from_numpy(np.asarray(items, dtype=np.float32))
 
     def forward(self, *views: Any) -> tuple[Tensor, ...]:
-        """Return h (B, D) of each view; all views are encoded together."""
+        """Return h (B, D) of each view; all views are encoded in one pass."""
         return views
 
-    def look(self, prepared: Any) -> Tensor:
-        """Return clean h (N, D) of everything, without gradient or dropout."""
+    def encode(self, prepared: Any) -> Tensor:
+        """Return h (N, D) of prepared items, without gradient or dropout."""
         return torch.as_tensor(prepared)
 
     def embed(self, items: Items) -> Vectors:
-        """Return h (N, D) with what was learnt, each row from its own item alone."""
+        """Return h (N, D) for inference. Each row depends on its own item only."""
         return np.asarray(items, dtype=np.float32)
 
-    def decoder(self, n_layers: int | None = None, *, tied: bool = True, words: Words = "corpus") -> Decoder:
-        """Return a fresh decoder: of so many layers, which may be the encoder's own, and telling which words apart."""
+    def decoder(
+        self, n_layers: int | None = None, *, tied: bool = True, vocabulary: OutputVocabulary = "corpus"
+    ) -> Decoder:
+        """Return a new decoder with ``n_layers`` layers, which may share the weights of the encoder (``tied``)."""
         raise TypeError(f"A {type(self).__name__} has no decoder.")
+
+
+Hook = Callable[[Corpus, int], None]
+"""Called with the corpus as it is embedded now, and the seed of the training."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of epochs that minimises one loss."""
+    """A number of epochs that minimize one loss."""
 
     name: str
     epochs: int
     loss: Callable[[Batch], Terms]
-    before: Callable[[Corpus], None] | None = None
-    """Called once when the stage begins, with everything as it is embedded then."""
-    before_epoch: Callable[[Corpus], None] | None = None
+    before: Hook | None = None
+    """Called once, when the stage begins."""
+    before_epoch: Hook | None = None
 
 
 class Objective(nn.Module, ABC):
-    """What a method adds to an encoder: what it learns, and how it assigns."""
+    """What a method adds to a network: parameters, losses, and cluster assignment."""
 
     n_augmented: ClassVar[int] = 0
-    """How many augmented views of each text a step wants."""
-    scratch: ClassVar[frozenset[str]] = frozenset()
-    """What only training needs, parameters, buffers or whole parts: checkpoints keep it, saved models do not."""
-    together: int | None = None
-    """How many rows are assigned together, taken from a fixed shuffle; None: each by itself, as promised."""
+    """Number of augmented views of each item in a batch."""
+    transient: ClassVar[frozenset[str]] = frozenset()
+    """Parameters, buffers or submodules that only training needs: in checkpoints, not in saved models."""
+    assign_batch_size: int | None = None
+    """Number of rows assigned as one batch, in a fixed random order; None: each row independently."""
 
-    def __init__(self, encoder: Network) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.network = network
 
     @abstractmethod
-    def start(self, corpus: Corpus, seed: int | None) -> None:
-        """See the corpus once, e.g. to place the centers."""
+    def initialize(self, corpus: Corpus, seed: int) -> None:
+        """Initialize from the corpus before training, e.g. place the cluster centers."""
 
     def stages(self, epochs: int) -> Sequence[Stage]:
         """Return the training plan; empty when nothing is trained."""
         return ()
 
     def after_step(self) -> None:
-        """Follow an optimiser step, e.g. move a momentum copy."""
+        """Run after each optimizer step, e.g. update a momentum encoder."""
 
     @property
-    def settled(self) -> bool:
-        """Whether there is nothing left to learn; asked before every epoch."""
+    def converged(self) -> bool:
+        """Whether training can stop; checked before every epoch."""
         return False
 
-    def finish(self, corpus: Corpus, seed: int | None) -> None:
-        """See the corpus as it is embedded now, e.g. to place the centers that assign."""
+    def fit_assigner(self, corpus: Corpus, seed: int) -> None:
+        """Fit what :meth:`assign` uses, e.g. the final k-means, to the corpus as it is embedded now."""
 
     @property
     @abstractmethod
@@ -167,26 +180,43 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def assign(self, h: Tensor) -> Tensor:
-        """Return soft assignments q (B, K) whose rows sum to one, each row from its own h alone."""
+        """Return soft assignments q (B, K). Rows sum to one, and each depends on its own h only."""
+
+    def assign_items(self, h: Tensor, items: Items) -> Tensor:
+        """Return q (B, K) of items with embeddings h (B, D); methods that read the items too override it."""
+        return self.assign(h)
 
     @torch.inference_mode()
-    def assign_all(self, h: Vectors, *, chunk: int = 8192) -> NDArray[np.float64]:
-        """Return q for many rows without holding more than ``chunk`` at a time in flight."""
-        return np.asarray(self.in_parts(self.assign, torch.from_numpy(h), chunk).double().numpy())
+    def assign_all(self, h: Vectors, items: Items | None = None, *, chunk: int = 8192) -> NDArray[np.float64]:
+        """Return q (N, K) of h (N, D), and of the ``items`` where they are known, ``chunk`` rows at a time."""
+        if items is None or self.assign_batch_size:
+            return np.asarray(self.in_chunks(self.assign, torch.from_numpy(h), chunk).double().numpy())
+        device = self.centers.device
+        parts = []
+        for start in range(0, len(h), chunk):
+            rows = slice(start, start + chunk)
+            parts.append(self.assign_items(torch.from_numpy(h[rows]).to(device), items[rows]).cpu())
+        return np.asarray(torch.cat(parts).double().numpy())
 
-    def in_parts(self, ask: Callable[[Tensor], Tensor], h: Tensor, chunk: int) -> Tensor:
-        """Return what ``ask`` says of h (N, D), ``chunk`` rows at a time, or as many as are assigned ``together``."""
-        rows, where = torch.arange(len(h)), self.centers.device
-        if self.together:
-            rows, chunk = torch.randperm(len(h), generator=torch.Generator().manual_seed(0)), self.together
-        parts = [ask(h[part].to(where)).cpu() for part in torch.split(rows, chunk)]
+    def in_chunks(self, function: Callable[[Tensor], Tensor], h: Tensor, chunk: int) -> Tensor:
+        """Return ``function(h)`` for h (N, D), computed ``chunk`` or :attr:`assign_batch_size` rows at a time."""
+        rows, device = torch.arange(len(h)), self.centers.device
+        if self.assign_batch_size:
+            rows = torch.randperm(len(h), generator=torch.Generator().manual_seed(0))
+            chunk = self.assign_batch_size
+        parts = [function(h[part].to(device)).cpu() for part in torch.split(rows, chunk)]
         return torch.cat(parts)[rows.argsort()]
 
-    def inside(self, h: Tensor) -> dict[str, Tensor]:
-        """Return what there is to look at in a batch h (B, D): ``z``, what is contrasted, and what else there is."""
+    def diagnostics(self, h: Tensor) -> dict[str, Tensor]:
+        """Return tensors to inspect for a batch h (B, D): ``z``, the input of the contrastive loss, and others."""
         return {"z": h}
 
-    def learnt(self) -> dict[str, Tensor]:
-        """Return what a copy must be given to behave the same: everything but frozen weights, which come from disk."""
+    def trained_state(self) -> dict[str, Tensor]:
+        """Return the state dict without frozen weights, which are loaded from the pretrained encoder."""
         frozen = {name for name, weight in self.named_parameters() if not weight.requires_grad}
         return {name: value for name, value in self.state_dict().items() if name not in frozen}
+
+    def evaluation_copy(self) -> Self:
+        """Return a copy that shares network and weights but has its own buffers: fitting it changes nothing here."""
+        shared = {id(part): part for part in (*self.network.modules(), *self.parameters())}
+        return copy.deepcopy(self, shared)

@@ -1,66 +1,80 @@
-"""What every method that trains its encoder shares."""
+"""The base class of methods that train an encoder."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
-from functools import lru_cache
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
 
-from coterie.augmenters.augmenter import AUGMENTERS, Augmenter, epoch_seed, make_augmenter
-from coterie.augmenters.given import GivenAugmenter, from_rows
-from coterie.clusterer import METHODS, Clusterer, distinct_items, summary
-from coterie.contracts import Corpus, Labels, Network, Objective, Prepared, Vectors
-from coterie.data.rows import Rows
-from coterie.data.texts import Texts
+from coterie.augmenters.augmenter import AUGMENTERS, Augmenter, make_augmenter
+from coterie.augmenters.columns import ColumnsAugmenter
+from coterie.clusterer import METHODS, Clusterer
+from coterie.contracts import Corpus, Labels, Network, Objective
+from coterie.data.atomic import check_writable
+from coterie.data.lock import exclusive
 from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError, TrainingError
-from coterie.graph.evidence import neighbourhood
-from coterie.graph.nearest import Links
+from coterie.fitting import Fit, FitOptions, with_embeddings
 from coterie.hyper import check_settings, hyper
+from coterie.knn.graph import KNNGraph
+from coterie.knn.mutual_information import N_NEIGHBORS
+from coterie.knn.neighborhood import neighbor_graph
+from coterie.progress import part
 from coterie.training.checkpoint import Checkpoint
-from coterie.training.guard import JUDGES, Guard, Mode, Verdict
+from coterie.training.guard import Guard, Mode, Verdict
 from coterie.training.logs import Format, check_log, write_log
 from coterie.training.optimizer import Schedule
-from coterie.training.seeding import seeded
-from coterie.training.trainer import Record, Trainer, Views, Watcher
+from coterie.training.trainer import Callback, Record, Trainer, Views
+from coterie.training.views import augmented_views, identical_views, user_views
 
 _NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty", "random_state"}
 
 
 class DeepClusterer(Clusterer):
-    """Groups short texts or images by training an encoder on them.
+    """Clusters short texts or images by training an encoder on them.
 
     After ``fit`` there are also ``history_`` (a record for every epoch) and ``guard_`` (the guard's verdict).
     """
 
-    epochs: int = hyper(5, "passes over the texts, or stretches of `epoch_steps`", ge=0)
-    epoch_steps: int | None = hyper(None, "steps of an epoch; none: as many as see every text once", ge=1)
-    max_steps: int | None = hyper(150, "end after so many steps even if epochs are left; none: no limit", ge=0)
-    batch_size: int = hyper(200, "texts of a step", symbol="B", ge=2)
-    trainable_layers: int | None = hyper(2, "last layers of a pretrained encoder that learn; none: all of them", ge=0)
+    progress_parts = {"embedding": 10, "views": 3, "neighbors": 4, "start": 5, "training": 72, "score": 6}  # noqa: RUF012
+
+    epochs: int = hyper(5, "passes over the texts, or multiples of `epoch_steps`", ge=0)
+    epoch_steps: int | None = hyper(None, "steps of an epoch; none: one pass over the texts", ge=1)
+    max_steps: int | None = hyper(150, "stop after this many steps even if epochs are left; none: no limit", ge=0)
+    batch_size: int = hyper(200, "texts of a batch", symbol="B", ge=2)
+    trainable_layers: int | None = hyper(2, "last layers of a pretrained encoder that are trained; none: all", ge=0)
     encoder_lr: float = hyper(1e-4, "learning rate of the encoder", ge=0)
     head_lr: float = hyper(1e-3, "learning rate of everything else", ge=0)
-    schedule: Schedule = hyper("linear", "of the learning rates: constant, or falling to zero in a line")
-    clip_norm: float | None = hyper(None, "longest gradient; none: any", gt=0)
+    schedule: Schedule = hyper("linear", "of the learning rates: constant, or linear decay to zero")
+    max_grad_norm: float | None = hyper(None, "gradient clipping; none: no clipping", gt=0)
     augmenter: str | Augmenter = hyper(
-        "dropout", "what makes the views: a name, name:value, or an augmenter; of images crop, unless another is named"
+        "dropout", "makes the views: a name, name:value, or an augmenter; images use crop unless another is named"
     )
-    fresh_views: bool = hyper(False, "make new views for every epoch instead of once; of images always")
-    init: str = hyper("neighbours", "method whose groups training starts from: kmeans, neighbours, ...")
-    n_neighbours: int = hyper(10, "views are of one of so many nearest texts; 0: of the text itself", symbol="k", ge=0)
-    guard: Mode = hyper("on", "keep the best state by a score that needs no labels; off: keep the last")
-    checkpoint: str | Path | None = hyper(None, "file that keeps a running training, so that it can go on")
+    resample_views: bool = hyper(False, "make new views for every epoch instead of once; images always do")
+    init: str = hyper("neighbors", "method whose labels training starts from: kmeans, neighbors, ...")
+    n_neighbors: int = hyper(
+        10, "a view is of one of so many nearest neighbors; 0: of the text itself", symbol="k", ge=0
+    )
+    guard: Mode = hyper("on", "keep the best epoch by a label-free score; off: keep the last")
+    checkpoint: str | Path | None = hyper(None, "file from which a training can resume; `save` deletes it")
     checkpoint_every: int = hyper(50, "steps between two checkpoints", ge=1)
     log_dir: str | Path | None = hyper(None, "folder for a log of every epoch")
     log_format: Format = hyper("csv", "of the log; tensorboard needs the extra of that name")
+
+    def wrap_network(self, network: Network) -> Network:
+        """Return ``network``, perhaps with layers of the method on top."""
+        return network
+
+    def build_network(self, encoder: Encoder) -> Network:
+        """Return the encoder's network, whose last layers are trained."""
+        return self.wrap_network(encoder.network(self.trainable_layers))
 
     def fit(
         self,
@@ -69,179 +83,183 @@ class DeepClusterer(Clusterer):
         *,
         column: str | None = None,
         views: Sequence[Any] | None = None,
-        watch: Watcher | None = None,
+        callback: Callback | None = None,
+        vectors: Any = None,
     ) -> Self:
         """Train on ``X`` and find its clusters; ``y`` is ignored.
 
-        ``views`` are the user's own views, a list for each, row by row beside the texts. ``watch`` is called with an
-        :class:`Evaluation` before training and after every epoch; nothing it does reaches the training.
+        ``views`` are the user's own views, a list for each view, aligned with the texts. ``callback`` is called with an
+        :class:`Evaluation` before training and after every epoch; it cannot change the training. ``vectors`` need
+        ``encoder="precomputed"``; the texts then describe the clusters.
         """
+        return self._fit(X, column, FitOptions(views, [callback] if callback else [], vectors))
+
+    def _fit(self, X: Any, column: str | None, options: FitOptions) -> Self:  # noqa: N803
+        """Fit while no other process uses the checkpoint."""
         check_settings(self)
-        if views is None and isinstance(augmenter := make_augmenter(self.augmenter), GivenAugmenter):
-            views = _columns(X, augmenter)
-        return self._fit(X, column, given=views, watchers=[watch] if watch else [])
+        self._check_paths()
+        with exclusive(Path(self.checkpoint)) if self.checkpoint is not None else nullcontext():
+            return super()._fit(X, column, options)
 
-    # -- inside ------------------------------------------------------------------------------------------
+    def _complete_options(self, X: Any, options: FitOptions) -> FitOptions:  # noqa: N803
+        """Take the views from the columns of ``X`` when the augmenter names columns."""
+        if options.vectors is not None:
+            raise InputError(
+                f"{type(self).__name__} trains the encoder on the texts, so `vectors` of them cannot be used. Leave "
+                "them out, or use encoder='precomputed' to train a layer above the vectors."
+            )
+        if options.views is None and isinstance(augmenter := make_augmenter(self.augmenter), ColumnsAugmenter):
+            return replace(options, views=_columns(X, augmenter))
+        return options
 
-    def _learn(
-        self,
-        encoder: Encoder,
-        items: Rows[Any] | Vectors,
-        *,
-        given: Sequence[Any] | None = None,
-        watchers: Sequence[Watcher] = (),
-    ) -> tuple[Objective, Vectors]:
-        self._check_places()
-        distinct, counts = distinct_items(items)
-        seed = self._seed()
-        seed = secrets.randbelow(2**31) if seed is None else seed
-        dim = encoder.fit(items.unique).embed(items.unique[:1]).shape[1] if isinstance(items, Rows) else items.shape[1]
-        with seeded(seed):
-            network = self._network(encoder, dim)
-            objective = self._objective(network).to(network.where)
-        views = self._views(encoder, objective, items, given, seed)
-        corpus = Corpus(distinct, network.look(views(0)[0]), counts)
-        known = corpus
-        if isinstance(items, Rows) and network.from_scratch:
-            known = replace(corpus, h=torch.from_numpy(encoder.embed(items.unique)))
-        baseline = self._group("kmeans", known, seed)
-        links = self._links(known, baseline, seed)
-        guard = Guard(self.guard, links, baseline, self.n_clusters)
-        first = baseline if self.init == "kmeans" else self._group(self.init, known, seed)
-        corpus = replace(corpus, labels=torch.from_numpy(first))
-        checkpoint = self._checkpoint(encoder, items, given, seed)
-        self.history_ = self._trainer(seed).run(
-            objective,
-            corpus,
-            views,
-            near=torch.from_numpy(links.first(self.n_neighbours).mutual()),
-            guard=guard,
-            checkpoint=checkpoint,
-            watchers=watchers,
-            on_epoch=self._log,
-        )
-        self.guard_ = guard.verdict
-        h = network.embed(distinct)
-        _finish(objective, Corpus(distinct, torch.from_numpy(h), counts), seed)
+    def _train(self, objective: Objective, corpus: Corpus, fit: Fit) -> Corpus:
+        """Find neighbors and initial labels, train, and return the corpus with the final embeddings."""
+        with part("views"):
+            views = self._views(objective, corpus, fit)
+            pretrained = self._pretrained_corpus(objective, corpus, fit)
+        with part("neighbors"):
+            baseline = self._initial_labels("kmeans", pretrained, fit.seed)
+            graph = self._neighbor_graph(pretrained, baseline, fit.seed)
+        with part("start"):
+            initial = baseline if self.init == "kmeans" else self._initial_labels(self.init, pretrained, fit.seed)
+        corpus = replace(corpus, labels=torch.from_numpy(initial))
+        guard = Guard(self.guard, graph, baseline, self.n_clusters_)
+        checkpoint = self._checkpoint(fit)
+        with part("training"):
+            self.history_ = self._trainer(fit.seed).run(
+                objective, corpus, views,
+                guard=guard,
+                neighbors=torch.from_numpy(graph.first(self.n_neighbors).mutual()),
+                checkpoint=checkpoint,
+                callbacks=fit.options.callbacks,
+                on_epoch=self._write_log,
+            )  # fmt: skip
+        self.guard_, self._unsaved = guard.verdict, checkpoint
+        with part("score"):
+            final = replace(with_embeddings(corpus, objective.network.embed(corpus.items)), labels=None)
+            _fit_final_assigner(objective, final, fit.seed)
+        return final
+
+    def remove_checkpoint(self) -> None:
+        """Delete the checkpoint of the last ``fit``; :meth:`save` does so when the model is written."""
+        checkpoint: Checkpoint | None = getattr(self, "_unsaved", None)
         if checkpoint is not None:
             checkpoint.remove()
-        return objective, h
 
-    def _check_places(self) -> None:
-        """Refuse before training what would fail after an hour of it."""
+    def _check_paths(self) -> None:
+        """Refuse before training what would fail after it."""
         if self.checkpoint is not None and not Path(self.checkpoint).absolute().parent.is_dir():
             raise InputError(f"Cannot write the checkpoint {self.checkpoint}: its folder does not exist.")
+        if self.checkpoint is not None:
+            check_writable(Path(self.checkpoint))
         if self.log_dir is not None:
             check_log(self.log_format)
 
-    def _saved_params(self) -> dict[str, Any]:
-        augmenter = self.augmenter if isinstance(self.augmenter, str) else self.augmenter.spec
-        if self.encoder_.augmenter and augmenter == type(self).augmenter:
-            augmenter = self.encoder_.augmenter  # what really made the views
-        return super()._saved_params() | {"augmenter": augmenter, "checkpoint": None, "log_dir": None}
+    def _views(self, objective: Objective, corpus: Corpus, fit: Fit) -> Views:
+        """Return the augmented views of each epoch, prepared for the network."""
+        network, n_views = objective.network, objective.n_augmented
+        assert corpus.prepared is not None
+        if fit.options.views is not None:
+            return user_views(fit.options.views, network, fit.rows, n_views)
+        if fit.encoder.input_type == "vectors":
+            return identical_views(corpus.prepared, n_views)
+        return augmented_views(
+            self._augmenter_for(fit.encoder), network, fit.rows, corpus.prepared, n_views,
+            seed=fit.seed, fresh=self.resample_views,
+        )  # fmt: skip
 
-    def _notes(self) -> dict[str, Any]:
-        return {"history": self.history_, "guard": asdict(self.guard_)}
-
-    def _recall(self, notes: dict[str, Any]) -> None:
-        self.history_, self.guard_ = notes["history"], Verdict(**notes["guard"])
-
-    def _network(self, encoder: Encoder, dim: int) -> Network:
-        return encoder.network(dim, self.trainable_layers)
-
-    def _vectors(self, items: Rows[Any] | Vectors, encoder: Encoder) -> Vectors:
-        return self.objective_.encoder.embed(items.unique if isinstance(items, Rows) else items)
-
-    def _trainer(self, seed: int) -> Trainer:
-        names = {field.name for field in fields(Trainer)} - {"seed"}
-        return Trainer(seed=seed, **{name: getattr(self, name) for name in names})
-
-    def _views(
-        self, encoder: Encoder, objective: Objective, items: Rows[Any] | Vectors, given: Sequence[Any] | None, seed: int
-    ) -> Views:
-        """Return what the network reads in an epoch: the originals and every view of them."""
-        distinct, _ = distinct_items(items)
-        network, n = objective.encoder, objective.n_augmented
-        original = network.prepare(distinct)
-        if given is not None and not isinstance(items, Texts):
-            raise InputError("Views are texts; vectors (encoder='precomputed') and images have none.")
-        if not isinstance(items, Rows):
-            return lambda _: [original] * (1 + n)
-        augmenter = self._augmenter(encoder)
-
-        @lru_cache(maxsize=1)
-        def views(epoch: int) -> list[Prepared]:
-            if given is not None and isinstance(items, Texts):
-                augmented = from_rows(given, items, n)
-            else:
-                augmented = augmenter.views(items.unique, n, seed=epoch_seed(seed, epoch))
-            return [original, *(original if view is distinct else network.prepare(view) for view in augmented)]
-
-        return views if self.fresh_views or augmenter.always_fresh else lambda _: views(0)
-
-    def _augmenter(self, encoder: Encoder) -> Augmenter:
-        """Return what makes the views: a method's default is for texts, and gives way to the encoder's own."""
+    def _augmenter_for(self, encoder: Encoder) -> Augmenter:
+        """Return the augmenter. A method's default is for texts; encoders of images have a default of their own."""
         augmenter = make_augmenter(self.augmenter)
-        if augmenter.takes == encoder.reads:
+        if augmenter.input_type == encoder.input_type:
             return augmenter
-        if encoder.augmenter and self.augmenter == type(self).augmenter:
-            return make_augmenter(encoder.augmenter)
-        fitting = ", ".join(name for name, cls in AUGMENTERS.items() if cls.takes == encoder.reads)
+        if encoder.default_augmenter and self.augmenter == type(self).augmenter:
+            return make_augmenter(encoder.default_augmenter)
+        fitting = ", ".join(name for name, cls in AUGMENTERS.items() if cls.input_type == encoder.input_type)
         raise InputError(
-            f"The augmenter {augmenter.name!r} changes {augmenter.takes}, but the encoder {encoder.name!r} reads "
-            f"{encoder.reads}. Use one of: {fitting}."
+            f"The augmenter {augmenter.name!r} changes {augmenter.input_type}, but the encoder {encoder.name!r} reads "
+            f"{encoder.input_type}. Use one of: {fitting}."
         )
 
-    def _links(self, corpus: Corpus, baseline: Labels, seed: int) -> Links:
-        """Return the nearest texts of each as far as they can be told before training, when somebody asks for them."""
-        k = max(self.n_neighbours, JUDGES if self.guard == "on" else 0)
-        if not k:
-            return Links(np.empty((len(baseline), 0), dtype=np.int64), np.empty((len(baseline), 0), dtype=np.float32))
-        return neighbourhood(corpus.h.numpy(), corpus.items, baseline, self.n_clusters, k=k, seed=seed)
+    def _pretrained_corpus(self, objective: Objective, corpus: Corpus, fit: Fit) -> Corpus:
+        """Return the corpus with meaningful embeddings: of the encoder, where the network starts from scratch."""
+        if objective.network.from_scratch:
+            return with_embeddings(corpus, fit.encoder.embed(fit.rows.unique))
+        return corpus
 
-    def _group(self, method: str, corpus: Corpus, seed: int) -> Labels:
-        """Return the labels that another method gives to the untouched vectors."""
+    def _neighbor_graph(self, corpus: Corpus, baseline: Labels, seed: int) -> KNNGraph:
+        """Return the nearest neighbors before training, as many as views and guard need."""
+        k = max(self.n_neighbors, N_NEIGHBORS if self.guard == "on" else 0)
+        if not k:
+            return KNNGraph(
+                np.empty((len(baseline), 0), dtype=np.int64), np.empty((len(baseline), 0), dtype=np.float32)
+            )
+        return neighbor_graph(corpus.h.numpy(), corpus.items, baseline, self.n_clusters_, k=k, seed=seed)
+
+    def _initial_labels(self, method: str, corpus: Corpus, seed: int) -> Labels:
+        """Return the labels of an untrained method on the pretrained embeddings."""
         cls = METHODS[method]
         if issubclass(cls, DeepClusterer):
-            raise InputError(f"`init` is {method!r}, which trains an encoder itself. Start from kmeans or neighbours.")
-        objective = cls(n_clusters=self.n_clusters).build_objective(Network(corpus.h.shape[1]))
-        objective.start(corpus, seed)
-        labels: Labels = objective.assign_all(corpus.h.numpy()).argmax(axis=1)
+            raise InputError(f"`init` is {method!r}, which trains an encoder itself. Use kmeans or neighbors.")
+        objective = cls(n_clusters=self.n_clusters_).build_objective(Network(corpus.h.shape[1]))
+        objective.initialize(corpus, seed)
+        labels: Labels = objective.assign_all(corpus.h.numpy(), corpus.items).argmax(axis=1)
         return labels
 
-    def _checkpoint(
-        self, encoder: Encoder, items: Rows[Any] | Vectors, given: Sequence[Any] | None, seed: int
-    ) -> Checkpoint | None:
+    def _trainer(self, seed: int) -> Trainer:
+        return Trainer(
+            batch_size=self.batch_size, epochs=self.epochs, epoch_steps=self.epoch_steps, max_steps=self.max_steps,
+            encoder_lr=self.encoder_lr, head_lr=self.head_lr, schedule=self.schedule,
+            max_grad_norm=self.max_grad_norm, checkpoint_every=self.checkpoint_every, seed=seed,
+        )  # fmt: skip
+
+    def _checkpoint(self, fit: Fit) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         params = {name: repr(value) for name, value in self.get_params().items() if name not in _NOT_TRAINING}
-        views = [[str(text) for text in view] for view in given or ()]
-        known = [self.name, params, encoder.fingerprint(), summary(items), views, seed]
-        return Checkpoint(Path(self.checkpoint), hashlib.sha256(json.dumps(known).encode()).hexdigest())
+        views = [[str(text) for text in view] for view in fit.options.views or ()]
+        items = fit.rows.n_rows, fit.rows.sha256()
+        identity = [self.name, params, fit.encoder.fingerprint(), items, views, fit.seed]
+        return Checkpoint(Path(self.checkpoint), hashlib.sha256(json.dumps(identity).encode()).hexdigest())
 
-    def _log(self, history: list[Record]) -> None:
+    def _write_log(self, history: list[Record]) -> None:
         if self.log_dir is not None:
             write_log(history, Path(self.log_dir), self.log_format)
 
+    def saved_params(self) -> dict[str, Any]:
+        """Return the settings that a saved model stores; the augmenter as a string."""
+        augmenter = self.augmenter if isinstance(self.augmenter, str) else self.augmenter.spec
+        if self.encoder_.default_augmenter and augmenter == type(self).augmenter:
+            augmenter = self.encoder_.default_augmenter  # the one that made the views
+        return super().saved_params() | {"augmenter": augmenter, "checkpoint": None, "log_dir": None}
 
-def _finish(objective: Objective, corpus: Corpus, seed: int) -> None:
-    """Let the objective see the trained corpus; only without a guard can there be anything wrong with it."""
+    def saved_notes(self) -> dict[str, Any]:
+        """Return the history and the guard's verdict."""
+        return {"history": self.history_, "guard": asdict(self.guard_)}
+
+    def restore_notes(self, notes: dict[str, Any]) -> None:
+        """Load both."""
+        self.history_, self.guard_ = notes["history"], Verdict(**notes["guard"])
+
+
+def _fit_final_assigner(objective: Objective, corpus: Corpus, seed: int) -> None:
+    """Fit the assigner to the trained embeddings. Only without the guard can these be unusable."""
     advice = "Lower encoder_lr or head_lr, use fewer epochs, or switch the guard on."
     if not torch.isfinite(corpus.h).all():
-        raise TrainingError(f"After training the vectors are no longer numbers. {advice}")
+        raise TrainingError(f"After training the embeddings contain NaN or infinity. {advice}")
     try:
-        objective.finish(corpus, seed)
-    except InputError as error:  # the texts were fine when training began
+        objective.fit_assigner(corpus, seed)
+    except InputError as error:  # the texts were fine before training
         raise TrainingError(
-            f"Training has made everything too much alike to tell the clusters apart. {advice}"
+            f"After training the embeddings are too similar to separate the clusters. {advice}"
         ) from error
 
 
-def _columns(table: Any, augmenter: GivenAugmenter) -> list[Any]:
+def _columns(table: Any, augmenter: ColumnsAugmenter) -> list[Any]:
     names = list(getattr(table, "columns", []))
     if missing := [name for name in augmenter.names if name not in names]:
         raise InputError(
-            f"The augmenter 'given' wants the columns {', '.join(augmenter.names)}, but there is no {missing[0]!r}. "
+            f"The augmenter 'columns' needs the columns {', '.join(augmenter.names)}, but there is no {missing[0]!r}. "
             "Give a data frame that has them, or fit(texts, views=[first, second])."
         )
     return [list(table[name]) for name in augmenter.names]

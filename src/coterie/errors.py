@@ -1,4 +1,4 @@
-"""What can go wrong, in sentences a user can act on."""
+"""Every error and warning of coterie. Messages say what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 
 class CoterieError(Exception):
-    """Anything coterie refuses to do. The message says what, where, and what to do."""
+    """Base class of all errors."""
 
 
 class InputError(CoterieError, ValueError):
@@ -16,25 +16,71 @@ class InputError(CoterieError, ValueError):
 class MissingExtraError(CoterieError, ImportError):
     """An optional package is needed and not installed."""
 
-    def __init__(self, need: str, extra: str) -> None:
-        super().__init__(f"{need} needs an optional package. Run: pip install 'coterie[{extra}]'")
+    def __init__(self, need: str, extra: str = "", *, command: str = "", or_else: str = "") -> None:
+        command = command or f"pip install 'coterie[{extra}]'"
+        other = f", or {or_else}." if or_else else ""
+        super().__init__(f"{need} needs an optional package. Run: {command}{other}")
 
 
 class EncoderError(CoterieError):
-    """An encoder cannot be loaded or is not the one that was trained with."""
+    """An encoder cannot be loaded, or is not the one that the model was trained with."""
 
 
 class ArtifactError(CoterieError):
-    """A saved model is missing, damaged, altered, or from a newer coterie."""
+    """A saved model is missing, damaged, altered, or from a newer version."""
 
 
 class NotFittedError(CoterieError, _SklearnNotFittedError):
-    """The model has not seen any texts yet."""
+    """The model is not fitted yet."""
 
 
 class TrainingError(CoterieError):
-    """Training went wrong in a way that more training does not mend."""
+    """Training diverged or collapsed."""
 
 
 class TrainingStopped(KeyboardInterrupt):
-    """The user stopped the training; the message says what was kept and how to go on."""
+    """The user stopped the training; the message says what was saved and how to resume."""
+
+
+class CoterieWarning(UserWarning):
+    """Base class of all warnings."""
+
+
+class BlankTextWarning(CoterieWarning):
+    """Some texts are blank and get no cluster."""
+
+
+class UnreadableTextWarning(CoterieWarning):
+    """Some texts cannot be read well by the encoder: another script, too long, or ids."""
+
+
+class UnreadableImageWarning(CoterieWarning):
+    """Some image files cannot be read and get no cluster."""
+
+
+class ChangedTypeWarning(CoterieWarning):
+    """A column of a file has values that the other side has no type for, so it became text."""
+
+
+class CollapseWarning(CoterieWarning):
+    """Training diverged or the clusters collapsed, so it was stopped early."""
+
+
+class UnchangedWarning(CoterieWarning):
+    """An augmenter left most texts unchanged."""
+
+
+class CacheWarning(CoterieWarning):
+    """Something could not be written to the cache and will be computed again."""
+
+
+class CheckpointWarning(CoterieWarning):
+    """There is a checkpoint of another run; it is kept under another name."""
+
+
+class SlowWarning(CoterieWarning):
+    """An optional package would do this much faster."""
+
+
+class RepackedWarning(CoterieWarning):
+    """An archive of a data set has the right contents, but is not the published file."""

@@ -1,43 +1,61 @@
-"""Tell a listener how far long work has come. Silent unless somebody listens."""
+"""Report the progress of long work to a listener. Without a listener nothing is shown.
+
+Long work calls :func:`track`. A method names the parts of its whole with :func:`whole` and :func:`part`, and a
+:class:`Meter` turns both into one share of the whole. How that is shown is in :mod:`coterie.progress_display`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol
 
+_FIRST_TRACK = 0.8  # share of a part for the first work tracked in it; the rest is for what may follow
+
 
 class Advance(Protocol):
-    """Takes how many more units are done, and a note to show beside the label."""
+    """Called with the number of units just done, and a note to show beside the label."""
 
     def __call__(self, done: int, /, *, note: str = "") -> None: ...  # noqa: D102
 
 
 Listener = Callable[[str, int], AbstractContextManager[Advance]]
-"""Given a label and a total, yield a function that takes how many more are done."""
+"""Given a label and a total, return a context manager that yields an :class:`Advance`."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def _ignore(_done: int, /, *, note: str = "") -> None:
-    """Nobody listens."""
+    """There is no listener."""
 
 
 def track(label: str, total: int) -> AbstractContextManager[Advance]:
-    """Open a stretch of work of ``total`` units; the value to use is ``advance(n)``."""
+    """Begin work of ``total`` units; the context manager yields ``advance(n)``."""
     listener = _listener.get()
     return listener(label, total) if listener else nullcontext(_ignore)
 
 
-def is_heard() -> bool:
-    """Whether somebody listens."""
+def whole(parts: Mapping[str, float]) -> AbstractContextManager[None]:
+    """Begin work that consists of named ``parts``, in this order, with their rough shares of the time."""
+    listener = _listener.get()
+    return listener.whole(parts) if isinstance(listener, Meter) else nullcontext()
+
+
+def part(name: str) -> AbstractContextManager[None]:
+    """Begin a part of the :func:`whole`."""
+    listener = _listener.get()
+    return listener.part(name) if isinstance(listener, Meter) else nullcontext()
+
+
+def has_listener() -> bool:
+    """Whether progress is shown."""
     return _listener.get() is not None
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Send the progress of everything inside to ``listener``."""
+    """Report the progress of everything in this block to ``listener``."""
     token = _listener.set(listener)
     try:
         yield
@@ -45,30 +63,66 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-@contextmanager
-def bars(*, force: bool = False) -> Iterator[None]:
-    """Show bars with the time left on stderr when it is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+class Meter:
+    """A listener that computes how much of the whole is done. ``show`` gets the share, 0 to 1, and what is going on.
 
-    console = Console(stderr=True, force_terminal=force or None)
-    if not console.is_terminal:
-        yield
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    Work that is tracked within other tracked work, and a whole within another whole, change nothing.
+    """
 
-        @contextmanager
-        def listener(label: str, total: int) -> Iterator[Advance]:
-            task = progress.add_task(label, total=total)
+    def __init__(self, show: Callable[[float, str], None]) -> None:
+        self._show = show
+        self._ends: dict[str, tuple[float, float]] = {}  # where each part begins and ends
+        self._part = ""
+        self._done, self._end = 0.0, 1.0  # the share that is done, and the end of the current part
+        self._tracking = False
 
-            def advance(done: int, /, *, note: str = "") -> None:
-                progress.update(task, advance=done, description=f"{label} {note}".strip())
-
-            try:
-                yield advance
-            finally:
-                progress.remove_task(task)
-
-        with listening(listener):
+    @contextmanager
+    def whole(self, parts: Mapping[str, float]) -> Iterator[None]:
+        """Begin work that consists of ``parts``."""
+        if self._ends:
             yield
+            return
+        total, start = sum(parts.values()), 0.0
+        for name, weight in parts.items():
+            self._ends[name] = (start, start + weight / total)
+            start += weight / total
+        try:
+            yield
+        finally:
+            self._ends = {}
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Begin a part of the whole."""
+        if self._part or name not in self._ends:
+            yield
+            return
+        self._part = name
+        self._done, self._end = self._ends[name]
+        self._show(self._done, name)
+        try:
+            yield
+        finally:
+            self._part = ""
+            self._show(self._end, name)
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator[Advance]:
+        """Begin work of ``total`` units within the current part, or as a whole of its own."""
+        if self._tracking:
+            yield _ignore
+            return
+        start, end = (self._done, self._done + _FIRST_TRACK * (self._end - self._done)) if self._part else (0.0, 1.0)
+        name, n_done = self._part or label.lower(), 0
+
+        def advance(done: int, /, *, note: str = "") -> None:
+            nonlocal n_done
+            n_done += done
+            share = start + (end - start) * min(n_done / max(total, 1), 1.0)
+            self._show(share, f"{name}, {note}" if note else name)
+
+        self._tracking = True
+        try:
+            yield advance
+        finally:
+            self._tracking, self._done = False, end

@@ -8,6 +8,6 @@ def wordnet_folder(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _surroundings(wordnet_folder, tmp_path, monkeypatch):
+def _isolated_environment(wordnet_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("COTERIE_WORDNET", str(wordnet_folder))
     monkeypatch.setenv("COTERIE_CACHE", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""Small stand-ins for what augmenters read: WordNet's files, masked language models, translators."""
+"""Tiny versions of what augmenters load: WordNet files, masked language models, translation models."""
 
 import re
 
@@ -6,37 +6,36 @@ WORDS = (
     "the a how do i to in of and for reset my password forgot printer paper jam invoice charge account login "
     "error screen update again broken link money back please help new old fast slow"
 ).split()
+LICENSE = "  1 This line stands for the license.  \n"
 
 
-def write_wordnet(folder, sets, exceptions=None):
-    """Write WordNet files that know ``sets``: {"noun": [["car", "auto"], ...], ...}; offsets are true byte offsets."""
+def write_wordnet(folder, synsets, exceptions=None):
+    """Write WordNet files with ``synsets``, e.g. {"noun": [["car", "auto"], ...]}, and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, letter in {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}.items():
-        data, places = b"  1 This line stands for the licence.  \n", {}
-        for members in sets.get(name, []):
+    for pos, letter in {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}.items():
+        data = LICENSE.encode()
+        offsets = {}  # of the synonym sets of each word
+        for members in synsets.get(pos, []):
+            offset = f"{len(data):08d}"
             words = " ".join(f"{word} 0" for word in members)
-            start = len(data)
-            data += f"{start:08d} 03 {letter} {len(members):02x} {words} 000 | meaning  \n".encode()
+            data += f"{offset} 03 {letter} {len(members):02x} {words} 000 | meaning  \n".encode()
             for word in members:
-                places.setdefault(re.sub(r"\(.*", "", word).lower(), []).append(f"{start:08d}")
-        index = "  1 This line stands for the licence.  \n" + "".join(
-            f"{word} {letter} {len(where)} 0 {len(where)} 0 {' '.join(where)}  \n"
-            for word, where in sorted(places.items())
-        )
-        (folder / f"data.{name}").write_bytes(data)
-        (folder / f"index.{name}").write_text(index)
-    for name, lines in (exceptions or {}).items():
-        (folder / f"{name}.exc").write_text(lines)
+                offsets.setdefault(re.sub(r"\(.*", "", word).lower(), []).append(offset)
+        index = [f"{word} {letter} {len(o)} 0 {len(o)} 0 {' '.join(o)}  \n" for word, o in sorted(offsets.items())]
+        (folder / f"data.{pos}").write_bytes(data)
+        (folder / f"index.{pos}").write_text(LICENSE + "".join(index))
+    for pos, lines in (exceptions or {}).items():
+        (folder / f"{pos}.exc").write_text(lines)
     return folder
 
 
 def small_wordnet(folder):
-    sets = {
+    synsets = {
         "noun": [["password", "watchword", "parole"], ["printer", "pressman"], ["paper", "sheet"], ["mouse", "rodent"]],
         "verb": [["reset", "readjust", "set_back"], ["forget", "bury"]],
         "adj": [["broken(p)", "wiped_out(p)"]],
     }
-    return write_wordnet(folder, sets, {"noun": "mice mouse\n", "verb": "forgot forget\nforgotten forget\n"})
+    return write_wordnet(folder, synsets, {"noun": "mice mouse\n", "verb": "forgot forget\nforgotten forget\n"})
 
 
 def bert_tokenizer(words=WORDS):

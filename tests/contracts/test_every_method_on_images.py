@@ -1,32 +1,33 @@
-"""A new method takes images without knowing it, or says in a sentence why not."""
+"""What every method guarantees on images. A method that needs words refuses images."""
 
 import numpy as np
 import pytest
 from PIL import Image
+from short_training import short
 
 import coterie
 from coterie.clusterer import METHODS
-from coterie.data.images import UnreadableImageWarning
-from coterie.deep import DeepClusterer
-from coterie.errors import InputError
-from coterie.topical import TopicalClusterer
+from coterie.errors import InputError, TrainingStopped, UnreadableImageWarning
+from coterie.topic_clusterer import TopicClusterer
 
-NEED_WORDS = {name for name, cls in METHODS.items() if issubclass(cls, TopicalClusterer)}
+NEED_WORDS = {name for name, cls in METHODS.items() if issubclass(cls, TopicClusterer)}
 each_method = pytest.mark.parametrize("name", [name for name in METHODS if name not in NEED_WORDS])
 
 
 def make(name, **settings):
-    short = {"epochs": 1, "max_steps": 2, "batch_size": 20} if issubclass(METHODS[name], DeepClusterer) else {}
-    return METHODS[name](n_clusters=3, encoder="image", **(short | settings))
+    """Return an unfitted model of a method; one that trains does so for three steps."""
+    return short(METHODS[name], encoder="image(width=8)", **settings)
 
 
 @pytest.fixture(scope="module")
 def images():
-    """40 small images of three kinds: bars across, bars down, and a spot; the last is there twice."""
+    """40 small images of three kinds: horizontal bars, vertical bars, a square. The last one equals the first."""
     rng = np.random.default_rng(0)
-    across, spot = np.zeros((12, 12)), np.zeros((12, 12))
-    across[::3], spot[4:8, 4:8] = 1, 1
-    kinds = [across, across.T, spot]
+    bars = np.zeros((12, 12))
+    bars[::3] = 1
+    square = np.zeros((12, 12))
+    square[4:8, 4:8] = 1
+    kinds = [bars, bars.T, square]
     made = np.stack([kinds[i % 3] for i in range(40)]) * 200 + rng.integers(0, 50, (40, 12, 12))
     made[-1] = made[0]
     return made.astype(np.uint8)
@@ -34,12 +35,19 @@ def images():
 
 @pytest.fixture(scope="module")
 def fitted(images):
-    cache = {}
-    return lambda name: cache[name] if name in cache else cache.setdefault(name, make(name).fit(images))
+    """Return a fitted model of a method; it is fitted once."""
+    models = {}
+
+    def fit(name):
+        if name not in models:
+            models[name] = make(name).fit(images)
+        return models[name]
+
+    return fit
 
 
 @each_method
-def test_every_image_has_a_cluster_and_equal_ones_the_same(name, fitted, images):
+def test_every_image_has_a_cluster_and_equal_images_have_the_same(name, fitted, images):
     model = fitted(name)
     assert model.labels_.shape == (40,)
     assert set(model.labels_) <= {0, 1, 2}
@@ -48,7 +56,7 @@ def test_every_image_has_a_cluster_and_equal_ones_the_same(name, fitted, images)
 
 
 @each_method
-def test_a_saved_model_gives_the_same_answers(name, fitted, images, tmp_path):
+def test_a_loaded_model_equals_the_saved_one(name, fitted, images, tmp_path):
     model = fitted(name)
     model.save(tmp_path / "model")
     loaded = coterie.load(tmp_path / "model")
@@ -57,7 +65,7 @@ def test_a_saved_model_gives_the_same_answers(name, fitted, images, tmp_path):
 
 
 @each_method
-def test_a_vector_does_not_depend_on_the_other_images(name, fitted, images):
+def test_a_row_does_not_depend_on_the_other_images(name, fitted, images):
     together = fitted(name).transform(images)
     np.testing.assert_array_equal(fitted(name).transform(images[::-1])[::-1], together)
     alone = np.concatenate([fitted(name).transform(images[i : i + 1]) for i in (0, 7)])
@@ -65,22 +73,22 @@ def test_a_vector_does_not_depend_on_the_other_images(name, fitted, images):
 
 
 @each_method
-def test_same_seed_same_everything(name, fitted, images):
+def test_the_same_seed_gives_the_same_model(name, fitted, images):
     again = make(name).fit(images)
     np.testing.assert_array_equal(again.labels_, fitted(name).labels_)
     np.testing.assert_array_equal(again.transform(images), fitted(name).transform(images))
 
 
 @pytest.mark.parametrize("name", sorted(NEED_WORDS))
-def test_a_method_of_words_says_that_images_have_none(name, images):
-    with pytest.raises(InputError, match="explains clusters by words, and images have none"):
+def test_a_method_that_needs_words_refuses_images(name, images):
+    with pytest.raises(InputError, match="describes clusters by words, and images have none"):
         make(name).fit(images)
 
 
-def test_a_broken_file_keeps_its_place_without_a_cluster(images, tmp_path):
+def test_an_unreadable_file_stays_in_place_without_a_cluster(images, tmp_path):
     for number, image in enumerate(images[:9]):
         Image.fromarray(image).save(tmp_path / f"{number}.png")
-    (tmp_path / "3.png").write_bytes(b"no image")
+    (tmp_path / "3.png").write_bytes(b"not an image")
     with pytest.warns(UnreadableImageWarning, match=r"1 of 9 images cannot be read.*3\.png"):
         model = make("kmeans").fit(tmp_path)
     assert model.labels_[3] == -1
@@ -89,33 +97,35 @@ def test_a_broken_file_keeps_its_place_without_a_cluster(images, tmp_path):
     assert model.labels_[0] == model.labels_[6] != model.labels_[1]
 
 
-def test_new_images_are_brought_to_the_shape_of_the_training(images):
+def test_new_images_are_resized_to_the_shape_of_the_training_images(images):
     model = make("kmeans").fit(images)
     larger = np.kron(images, np.ones((2, 2), dtype=np.uint8))[..., None].repeat(3, axis=3)
     assert model.transform(larger).shape == model.transform(images).shape
     assert (model.predict(larger) == model.labels_).mean() > 0.9
 
 
-def test_a_killed_training_goes_on_and_ends_the_same(images, tmp_path):
-    whole = make("sccl", epochs=2, max_steps=None).fit(images)
+def test_an_interrupted_training_on_images_resumes_and_ends_the_same(images, tmp_path):
+    whole = make("sccl").fit(images)
     path = tmp_path / "run.checkpoint"
 
     def stop(evaluation):
         if evaluation.record["epoch"] == 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        make("sccl", epochs=2, max_steps=None, checkpoint=path, checkpoint_every=1).fit(images, watch=stop)
+    with pytest.raises(TrainingStopped):
+        make("sccl", checkpoint=path, checkpoint_every=1).fit(images, callback=stop)
     assert path.exists()
-    again = make("sccl", epochs=2, max_steps=None, checkpoint=path, checkpoint_every=1).fit(images)
+    again = make("sccl", checkpoint=path, checkpoint_every=1).fit(images)
     np.testing.assert_array_equal(again.transform(images), whole.transform(images))
 
 
-def test_first_groups_are_of_pixels_and_their_means_of_what_the_network_sees():
-    noise = np.random.default_rng(0).integers(0, 256, (40, 12, 12), dtype=np.uint8)  # the network groups it otherwise
-    model = make("sccl", epochs=0, init="kmeans").fit(noise)
-    groups, h = make("kmeans").fit(noise).labels_, model.transform(noise)
-    means = np.stack([h[groups == k].mean(axis=0) for k in range(3)])
+def test_initial_labels_are_of_pixels_and_initial_centers_are_of_the_network():
+    noise = np.random.default_rng(0).integers(
+        0, 256, (40, 12, 12), dtype=np.uint8
+    )  # clusters of pixels and of the untrained network differ
+    model = make("sccl", epochs=0).fit(noise)
+    labels, h = make("kmeans").fit(noise).labels_, model.transform(noise)
+    means = np.stack([h[labels == k].mean(axis=0) for k in range(3)])
     np.testing.assert_allclose(model.objective_.mu.detach(), means, atol=1e-6)
 
 
@@ -130,12 +140,12 @@ def test_an_augmenter_of_images_is_refused_for_texts(topics):
         coterie.SCCL(n_clusters=3, encoder="tfidf", augmenter="crop").fit(topics[0])
 
 
-def test_views_of_ones_own_are_texts(images):
+def test_user_views_of_images_are_refused(images):
     with pytest.raises(InputError, match="Views are texts"):
         make("sccl").fit(images, views=[list("ab"), list("ab")])
 
 
-def test_texts_are_no_images_and_images_no_texts(images, topics):
+def test_texts_are_refused_as_images_and_images_as_texts(images, topics):
     with pytest.raises(InputError, match="None of the 90 images can be read"):
         make("kmeans").fit(topics[0])
     with pytest.raises(InputError, match="Expected one text a row, got an array of shape"):

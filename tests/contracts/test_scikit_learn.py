@@ -1,39 +1,36 @@
-"""scikit-learn's own checks, on numeric input."""
+"""scikit-learn's own checks of every method, on vectors, with short trainings."""
 
 import pickle
 
 import numpy as np
 import pytest
+from short_training import short
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie.clusterer import METHODS
 
-EXPECTED_FAILURES: dict[str, str] = {}
 
-
-@parametrize_with_checks(
-    [cls(encoder="precomputed", n_clusters=3) for cls in METHODS.values()],
-    expected_failed_checks=lambda _: EXPECTED_FAILURES,
-)
+@parametrize_with_checks([short(cls, encoder="precomputed") for cls in METHODS.values()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-def test_names_of_the_columns_it_puts_out():
+def test_the_columns_of_transform_have_names():
     h = np.random.default_rng(0).normal(size=(20, 3))
     frame = coterie.KMeans(n_clusters=2, encoder="precomputed").set_output(transform="pandas").fit_transform(h)
     assert list(frame.columns) == ["kmeans0", "kmeans1", "kmeans2"]
 
 
-def test_at_the_end_of_a_pipeline(topics):
+def test_a_method_can_be_the_last_step_of_a_pipeline(topics):
     pipeline = make_pipeline(coterie.KMeans(n_clusters=3, encoder="tfidf"))
     assert len(pipeline.fit_predict(topics[0])) == 90
 
 
-def test_survives_pickle(topics):
-    model = coterie.KMeans(n_clusters=3, encoder="tfidf").fit(topics[0])
+@pytest.mark.parametrize("cls", METHODS.values(), ids=METHODS.keys())
+def test_a_fitted_model_can_be_pickled(cls, topics):
+    model = short(cls).fit(topics[0])
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(topics[0]), model.labels_)

@@ -64,9 +64,35 @@ def test_the_version_is_said_once():
 
     import coterie
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["version"] == coterie.__version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" in project["project"]["dynamic"]
+    assert (ROOT / project["tool"]["hatch"]["version"]["path"]).samefile(coterie.__file__)
+    assert f"version: {coterie.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## [{coterie.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
     command = Path(sys.executable).parent / "coterie"
     assert (
         subprocess.run([command, "--version"], capture_output=True, text=True).stdout.split()[1] == coterie.__version__
     )
+
+
+def test_the_workflows_call_make_targets_that_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        commands = re.findall(r"run: (.*)", path.read_text())
+        assert commands
+        assert {re.match(r"make ([a-z-]+)", command)[1] for command in commands} <= targets
+
+
+def test_the_citation_names_the_paper_of_every_trained_method():
+    citation = (ROOT / "CITATION.cff").read_text()
+    for method in ("sccl", "aecl", "deccrl", "clusterbert", "tcc"):
+        source = (ROOT / "src" / "coterie" / "methods" / f"{method}.py").read_text()
+        assert re.search(r"Paper: (\S+)", source)[1] in citation
+
+
+def test_lower_bounds_are_read_from_pyproject():
+    command = [sys.executable, ROOT / ".ci" / "lowest_versions.py", "parquet"]
+    pins = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert any(pin.startswith("numpy==2.") for pin in pins)
+    assert any(pin.startswith("pyarrow==") for pin in pins)
+    assert len(pins) == len(set(pins)) == 9

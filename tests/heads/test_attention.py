@@ -10,7 +10,7 @@ from coterie.heads.attention import SampleAttention
 def attention(dim=128, **options):
     torch.manual_seed(0)
     module = SampleAttention(dim, **options)
-    with torch.no_grad():  # biases and norms as training leaves them
+    with torch.no_grad():  # biases and norms that are not at their initial values
         for weight in module.parameters():
             weight += 0.05 * torch.randn_like(weight)
     return module
@@ -20,8 +20,8 @@ def rows(n=9, dim=128, seed=1):
     return torch.randn(n, dim, generator=torch.Generator().manual_seed(seed))
 
 
-def torchs(module, dim=128):
-    """Return torch's own layer with the weights of ``module``."""
+def torch_layer(module, dim=128):
+    """Return torch's ``TransformerEncoderLayer`` with the weights of ``module``."""
     layer = nn.TransformerEncoderLayer(dim, 1, 256, dropout=0.1, batch_first=True)
     names = {
         "self_attn.in_proj_weight": module.into.weight, "self_attn.in_proj_bias": module.into.bias,
@@ -35,32 +35,35 @@ def torchs(module, dim=128):
     return layer
 
 
-def test_it_is_torchs_encoder_layer_whose_sequence_is_the_batch():
+def test_equals_torch_encoder_layer_with_the_batch_as_sequence():
     module, z = attention().eval(), rows()
-    layer = torchs(module).eval()
+    layer = torch_layer(module).eval()
     c, s = module(z)
     torch.testing.assert_close(c, layer(z[None])[0], atol=1e-5, rtol=1e-5)
     _, weights = layer.self_attn(z[None], z[None], z[None])
     torch.testing.assert_close(s, weights[0], atol=1e-6, rtol=1e-5)
 
 
-def test_it_has_as_many_weights_as_torchs_encoder_layer():
+def test_parameter_count_equals_torch_encoder_layer():
     layer = nn.TransformerEncoderLayer(128, 1, 256)
     assert sum(w.numel() for w in SampleAttention(128).parameters()) == sum(w.numel() for w in layer.parameters())
 
 
-def test_it_starts_as_torchs_encoder_layer_does():
+def test_initialization_equals_torch_encoder_layer():
     torch.manual_seed(0)
     module, layer = SampleAttention(128), nn.TransformerEncoderLayer(128, 1, 256)
-    theirs = layer.self_attn
-    for ours, expected in [(module.into.weight, theirs.in_proj_weight), (module.out.weight, theirs.out_proj.weight)]:
-        widest = [weight.detach().abs().max().item() for weight in (ours, expected)]
-        assert widest[0] == pytest.approx(widest[1], rel=0.02)  # both are uniform on one range
+    attention_of_torch = layer.self_attn
+    for ours, expected in [
+        (module.into.weight, attention_of_torch.in_proj_weight),
+        (module.out.weight, attention_of_torch.out_proj.weight),
+    ]:
+        largest, expected_largest = (weight.detach().abs().max().item() for weight in (ours, expected))
+        assert largest == pytest.approx(expected_largest, rel=0.02)  # both are uniform on the same range
     assert not module.into.bias.any()
     assert not module.out.bias.any()
 
 
-def test_with_dropout_gradients_flow_where_torchs_do_and_every_dropout_is_a_tenth():
+def test_dropout_rate_is_a_tenth_and_every_weight_has_a_gradient():
     module = attention()
     assert [part.p for part in module.modules() if isinstance(part, nn.Dropout)] == [0.1, 0.1]
     c, s = module(rows().requires_grad_())
@@ -68,13 +71,13 @@ def test_with_dropout_gradients_flow_where_torchs_do_and_every_dropout_is_a_tent
     assert all(weight.grad.abs().sum() > 0 for weight in module.parameters())
 
 
-def test_the_attention_of_a_row_sums_to_one_without_dropout_only():
+def test_attention_of_a_row_sums_to_one_only_without_dropout():
     module, z = attention(), rows(40)
     assert not torch.allclose(module.train()(z)[1].sum(dim=1), torch.ones(40), atol=0.01)
     torch.testing.assert_close(module.eval()(z)[1].sum(dim=1), torch.ones(40))
 
 
-def test_with_dropout_attention_is_lost_here_and_there_and_the_rest_is_raised():
+def test_dropout_removes_a_tenth_of_the_attention_and_scales_the_rest():
     module, z = attention(), rows(40)
     clean, dropped = module.eval()(z)[1], module.train()(z)[1]
     kept = dropped != 0
@@ -82,7 +85,7 @@ def test_with_dropout_attention_is_lost_here_and_there_and_the_rest_is_raised():
     torch.testing.assert_close(dropped[kept], clean[kept] / 0.9)
 
 
-def test_attention_is_its_equation():
+def test_attention_equals_equation_2():
     module, z = attention(4, width=8).eval().requires_grad_(False), rows(5, 4)
     k_1, k_2, _ = (z @ w.T + b for w, b in zip(module.into.weight.split(4), module.into.bias.split(4), strict=True))
     _, s = module(z)
@@ -92,7 +95,7 @@ def test_attention_is_its_equation():
         torch.testing.assert_close(s[i], expected)
 
 
-def test_texts_may_be_reordered():
+def test_is_equivariant_to_the_order_of_the_texts():
     module, z = attention().eval(), rows()
     order = torch.randperm(9, generator=torch.Generator().manual_seed(2))
     (c, s), (c_2, s_2) = module(z), module(z[order])
@@ -100,65 +103,65 @@ def test_texts_may_be_reordered():
     torch.testing.assert_close(s_2, s[order][:, order], atol=1e-6, rtol=1e-5)
 
 
-def test_in_a_batch_a_row_depends_on_the_others():
+def test_in_a_batch_a_row_depends_on_the_other_rows():
     module, z = attention().eval(), rows()
     assert not torch.allclose(module(z)[0][:5], module(z[:5])[0], atol=1e-3)
 
 
-# -- each row alone
+# -- against the reference texts
 
 
-def test_alone_a_row_depends_on_itself_and_what_is_remembered():
+def test_against_the_reference_a_row_depends_only_on_itself_and_the_reference():
     module, z = attention().eval().double(), rows().double()
-    module.remember(rows(20, seed=3))
+    module.store_reference(rows(20, seed=3))
     module.reference = module.reference.double()
-    c, s = module(z, alone=True)
+    c, s = module(z, against_reference=True)
     for i in range(9):
-        own, own_s = module(z[i : i + 1], alone=True)
+        own, own_s = module(z[i : i + 1], against_reference=True)
         torch.testing.assert_close(own[0], c[i], atol=1e-12, rtol=0)
         torch.testing.assert_close(own_s[0], s[i], atol=1e-12, rtol=0)
     assert s.shape == (9, 21)
     torch.testing.assert_close(s.sum(dim=1), torch.ones(9, dtype=torch.float64))
     module.reference = module.reference.flip(1)
-    assert not torch.allclose(module(z, alone=True)[0], c, atol=1e-3)
+    assert not torch.allclose(module(z, against_reference=True)[0], c, atol=1e-3)
 
 
-def test_alone_beside_the_rest_of_a_batch_a_row_is_what_it_is_in_the_batch():
+def test_with_the_rest_of_a_batch_as_reference_a_row_equals_that_of_the_batch():
     module, z = attention().eval(), rows()
     c, s = module(z)
     for i in range(9):
         rest = torch.cat([z[:i], z[i + 1 :]])
-        module.remember(rest)
-        alone, attends = module(z[i : i + 1], alone=True)
-        torch.testing.assert_close(alone[0], c[i], atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(attends[0], torch.cat([s[i, i : i + 1], s[i, :i], s[i, i + 1 :]]))
+        module.store_reference(rest)
+        c_i, s_i = module(z[i : i + 1], against_reference=True)
+        torch.testing.assert_close(c_i[0], c[i], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(s_i[0], torch.cat([s[i, i : i + 1], s[i, :i], s[i, i + 1 :]]))
 
 
-def test_alone_with_nothing_remembered_a_row_attends_to_itself():
+def test_with_an_empty_reference_a_row_attends_to_itself():
     module, z = attention().eval(), rows()
-    c, s = module(z, alone=True)
+    c, s = module(z, against_reference=True)
     torch.testing.assert_close(s, torch.ones(9, 1))
     torch.testing.assert_close(c[:1], module(z[:1])[0])
 
 
-# -- what is remembered
+# -- the stored reference
 
 
-def test_what_is_remembered_is_kept_and_not_learnt():
+def test_the_reference_is_a_float32_buffer_without_gradient():
     module, z = attention(), rows().requires_grad_()
-    module.remember((2 * z).double())
+    module.store_reference((2 * z).double())
     assert torch.equal(module.state_dict()["reference"], 2 * z.detach())
     assert module.reference.dtype == torch.float32
-    assert not module.reference.requires_grad  # nor does it hold on to how it was computed
+    assert not module.reference.requires_grad
     assert "reference" not in dict(module.named_parameters())
     assert torch.equal(copy.deepcopy(module).reference, module.reference)
 
 
-@pytest.mark.parametrize("already", [0, 3, 30])
-def test_a_state_with_any_number_of_remembered_texts_can_be_taken(already):
+@pytest.mark.parametrize("n_before", [0, 3, 30])
+def test_a_state_dict_with_any_number_of_reference_texts_can_be_loaded(n_before):
     module, other = attention(), attention()
-    module.remember(rows(20))
-    other.remember(rows(already, seed=5))
+    module.store_reference(rows(20))
+    other.store_reference(rows(n_before, seed=5))
     other.load_state_dict(module.state_dict())
     assert torch.equal(other.reference, rows(20))
     other.load_state_dict({"norm_1.bias": torch.ones(128)}, strict=False)

@@ -4,10 +4,10 @@ import torch
 from torch import nn
 
 from coterie.encoders.transformer import TransformerEncoder
-from coterie.heads.momentum import Momentum
+from coterie.heads.momentum import MomentumEncoder
 
 
-def module():
+def make_module():
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
 
@@ -16,107 +16,107 @@ def rows(seed=1):
     return torch.randn(8, 3, generator=torch.Generator().manual_seed(seed))
 
 
-def moved(fast):
+def randomly_moved(module):
     with torch.no_grad():
-        for weight in fast.parameters():
+        for weight in module.parameters():
             weight += torch.randn_like(weight)
-    return fast
+    return module
 
 
-def test_it_starts_equal_and_stays_where_it_is_until_it_follows():
-    fast = module()
-    slow, before = Momentum(fast, 0.9), copy.deepcopy(fast)
-    moved(fast)
-    assert torch.equal(slow(fast, rows()), before(rows()))
-    assert not torch.equal(slow(fast, rows()), fast(rows()))
+def test_starts_equal_and_does_not_change_without_update():
+    module = make_module()
+    averaged, before = MomentumEncoder(module, 0.9), copy.deepcopy(module)
+    randomly_moved(module)
+    assert torch.equal(averaged(module, rows()), before(rows()))
+    assert not torch.equal(averaged(module, rows()), module(rows()))
 
 
-def test_it_follows_by_its_equation():
-    fast = module()
-    slow = Momentum(fast, 0.9)
-    expected = {name: weight.detach().clone() for name, weight in fast.named_parameters()}
+def test_update_is_the_moving_average():
+    module = make_module()
+    averaged = MomentumEncoder(module, 0.9)
+    expected = {name: weight.detach().clone() for name, weight in module.named_parameters()}
     for _ in range(3):
-        moved(fast)
-        slow.follow(fast)
-        expected = {name: 0.9 * expected[name] + 0.1 * weight.detach() for name, weight in fast.named_parameters()}
+        randomly_moved(module)
+        averaged.update(module)
+        expected = {name: 0.9 * expected[name] + 0.1 * weight.detach() for name, weight in module.named_parameters()}
     for name, value in expected.items():
-        torch.testing.assert_close(slow.get_buffer(name.replace(".", "/")), value)
+        torch.testing.assert_close(averaged.get_buffer(name.replace(".", "/")), value)
 
 
-def test_a_momentum_of_zero_is_the_module_and_of_one_its_start():
+def test_momentum_zero_is_the_module_and_one_its_initial_state():
     for m, which in ((0.0, 1), (1.0, 0)):
-        fast = module()
-        states = [copy.deepcopy(fast), moved(fast)]
-        slow = Momentum(states[0], m)
-        slow.follow(fast)
-        torch.testing.assert_close(slow(fast, rows()), states[which](rows()))
+        module = make_module()
+        states = [copy.deepcopy(module), randomly_moved(module)]
+        averaged = MomentumEncoder(states[0], m)
+        averaged.update(module)
+        torch.testing.assert_close(averaged(module, rows()), states[which](rows()))
 
 
-def test_beginning_anew_makes_it_equal_again():
-    fast = module()
-    slow = Momentum(fast, 0.9)
-    moved(fast)
-    slow.begin(fast)
-    assert torch.equal(slow(fast, rows()), fast(rows()))
+def test_reset_makes_it_equal_to_the_module():
+    module = make_module()
+    averaged = MomentumEncoder(module, 0.9)
+    randomly_moved(module)
+    averaged.reset(module)
+    assert torch.equal(averaged(module, rows()), module(rows()))
 
 
-def test_nothing_is_differentiated_and_the_module_is_left_as_it_was():
-    fast = module()
-    slow = Momentum(fast, 0.9)
-    before = {name: value.clone() for name, value in fast.state_dict().items()}
-    assert not slow(fast, rows()).requires_grad
-    assert not list(slow.parameters())
-    assert all(torch.equal(value, before[name]) for name, value in fast.state_dict().items())
-    assert all(isinstance(weight, nn.Parameter) and weight.requires_grad for weight in fast.parameters())
+def test_forward_has_no_gradient_and_does_not_change_the_module():
+    module = make_module()
+    averaged = MomentumEncoder(module, 0.9)
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    assert not averaged(module, rows()).requires_grad
+    assert not list(averaged.parameters())
+    assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
+    assert all(isinstance(weight, nn.Parameter) and weight.requires_grad for weight in module.parameters())
 
 
-def test_statistics_of_a_norm_are_its_own():
-    fast = module()
-    slow = Momentum(fast, 0.9)
-    reference = copy.deepcopy(fast)
-    slow(fast, rows(seed=5))
+def test_batch_norm_statistics_are_separate():
+    module = make_module()
+    averaged = MomentumEncoder(module, 0.9)
+    reference = copy.deepcopy(module)
+    averaged(module, rows(seed=5))
     reference(rows(seed=5))
-    torch.testing.assert_close(slow.get_buffer("1/running_mean"), reference[1].running_mean)
-    assert not fast[1].running_mean.any()
-    assert int(slow.get_buffer("1/num_batches_tracked")) == 1
+    torch.testing.assert_close(averaged.get_buffer("1/running_mean"), reference[1].running_mean)
+    assert not module[1].running_mean.any()
+    assert int(averaged.get_buffer("1/num_batches_tracked")) == 1
 
 
-def test_what_is_frozen_is_shared_and_not_copied():
-    fast = module()
-    fast[0].requires_grad_(False)
-    slow = Momentum(fast, 0.9)
-    assert set(slow.weights) == {"1.weight", "1.bias", "2.weight", "2.bias"}
-    before = slow(fast, rows())
+def test_frozen_weights_are_shared():
+    module = make_module()
+    module[0].requires_grad_(False)
+    averaged = MomentumEncoder(module, 0.9)
+    assert set(averaged.weight_names) == {"1.weight", "1.bias", "2.weight", "2.bias"}
+    before = averaged(module, rows())
     with torch.no_grad():
-        fast[0].weight.mul_(2)
-    assert not torch.allclose(slow(fast, rows()), before)
+        module[0].weight.mul_(2)
+    assert not torch.allclose(averaged(module, rows()), before)
 
 
-def test_of_a_transformer_only_the_layers_that_learn_are_copied(tiny_bert):
-    network = TransformerEncoder(model=str(tiny_bert), precision="float32").network(32, trainable_layers=1).eval()
-    slow, view = Momentum(network, 0.9), network.prepare(["goal match", "stock bank market"])
-    assert slow.weights
-    assert all(name.startswith("bert.layers.1.") for name in slow.weights)
+def test_only_the_trainable_layers_of_a_transformer_are_copied(tiny_bert):
+    network = TransformerEncoder(model=str(tiny_bert), precision="float32").network(trainable_layers=1).eval()
+    averaged, view = MomentumEncoder(network, 0.9), network.prepare(["goal match", "stock bank market"])
+    assert averaged.weight_names
+    assert all(name.startswith("bert.layers.1.") for name in averaged.weight_names)
     before = network(view)[0].detach()
-    moved(network.bert.layers[1])
-    assert torch.equal(slow(network, view)[0], before)
+    randomly_moved(network.bert.layers[1])
+    assert torch.equal(averaged(network, view)[0], before)
     assert not torch.allclose(network(view)[0], before)
 
 
-def test_what_comes_later_is_no_part_of_it():
-    fast = module()
-    slow = Momentum(fast, 0.9)
-    fast.register_buffer("later", torch.zeros(3))
-    fast.slow = slow  # as an objective keeps its own
-    slow.follow(fast)
-    slow.begin(fast)
-    assert set(slow.state_dict()) == {name.replace(".", "/") for name in module().state_dict()}
+def test_weights_added_after_the_copy_are_not_part_of_it():
+    module = make_module()
+    averaged = MomentumEncoder(module, 0.9)
+    module.register_buffer("later", torch.zeros(3))
+    module.averaged = averaged  # an objective stores it as a submodule
+    averaged.update(module)
+    averaged.reset(module)
+    assert set(averaged.state_dict()) == {name.replace(".", "/") for name in make_module().state_dict()}
 
 
-def test_it_survives_a_state_dict():
-    fast = module()
-    slow = Momentum(fast, 0.9)
-    slow.follow(moved(fast))
-    other = Momentum(module(), 0.9)
-    other.load_state_dict(slow.state_dict())
-    assert torch.equal(other(fast, rows()), slow(fast, rows()))
+def test_state_dict_round_trip():
+    module = make_module()
+    averaged = MomentumEncoder(module, 0.9)
+    averaged.update(randomly_moved(module))
+    other = MomentumEncoder(make_module(), 0.9)
+    other.load_state_dict(averaged.state_dict())
+    assert torch.equal(other(module, rows()), averaged(module, rows()))

@@ -1,19 +1,14 @@
-import json
-import os
+"""Checkpoints of the toy objective: an interrupted training ends as if it had not been interrupted."""
+
 import signal
-import subprocess
-import sys
-import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
 
-import coterie
 from coterie.contracts import Stage
-from coterie.errors import ArtifactError, TrainingStopped
-from coterie.methods.sccl import SCCL
+from coterie.errors import CheckpointWarning, TrainingStopped
 from coterie.training import checkpoint as module
 from coterie.training.checkpoint import Checkpoint
 
@@ -21,29 +16,31 @@ STEPS = 9  # three epochs of three
 
 
 @pytest.fixture
-def patient(toy):
-    """Two stages, the second with hooks that draw random numbers and move what is learnt."""
+def two_stages(toy):
+    """Two stages; the hook of the second draws random numbers and changes the centers."""
 
-    class Patient(toy):
+    class TwoStages(toy):
         def stages(self, epochs):
-            return [Stage("pull", 1, self.pull), Stage("more", epochs - 1, self.pull, before=self.shake)]
+            return [Stage("pull", 1, self.pull), Stage("more", epochs - 1, self.pull, before=self.add_noise)]
 
-        def shake(self, corpus):
+        def add_noise(self, corpus, seed):
             self.mu.data += 0.1 * torch.randn_like(self.mu) + 0.01 * corpus.h.mean()
 
-    return Patient
+    return TwoStages
 
 
 @pytest.fixture
-def interrupted_at(patient):
-    def build(step, how="at once"):
-        class Interrupted(patient):
+def interrupted_at(two_stages):
+    """Return the class of an objective that is interrupted at a step."""
+
+    def build(step, by="exception"):
+        class Interrupted(two_stages):
             def after_step(self):
                 super().after_step()
-                self.done = getattr(self, "done", 0) + 1
-                if self.done == step and how == "at once":
+                self.n_done = getattr(self, "n_done", 0) + 1
+                if self.n_done == step and by == "exception":
                     raise KeyboardInterrupt
-                if self.done == step:
+                if self.n_done == step:
                     signal.raise_signal(signal.SIGINT)
 
         return Interrupted
@@ -52,8 +49,8 @@ def interrupted_at(patient):
 
 
 @pytest.fixture
-def at(tmp_path):
-    def build(name="run", fingerprint="these texts"):
+def checkpoint(tmp_path):
+    def build(name="run", fingerprint="the same items"):
         return Checkpoint(tmp_path / name, fingerprint)
 
     return build
@@ -71,89 +68,86 @@ def assert_same_end(one, other):
 
 @pytest.mark.parametrize("guard", ["on", "off"])
 @pytest.mark.parametrize("every", [1, 2, 50])
-def test_interrupted_at_any_step_it_ends_as_if_it_had_not_been(train, patient, interrupted_at, at, guard, every):
-    whole = train(patient, guard=guard, checkpoint_every=every)
+def test_a_training_interrupted_at_any_step_ends_the_same(train, two_stages, interrupted_at, checkpoint, guard, every):
+    whole = train(two_stages, guard=guard, checkpoint_every=every)
     for step in range(1, STEPS + 1):
-        options = {"guard": guard, "checkpoint_every": every, "checkpoint": at(f"{step}")}
+        options = {"guard": guard, "checkpoint_every": every, "checkpoint": checkpoint(f"{step}")}
         with pytest.raises(TrainingStopped):
             train(interrupted_at(step), **options)
-        resumed = train(patient, **options)
-        kept = {1: step - 1, 2: max((step - 1) // 2 * 2, (step - 1) // 3 * 3), 50: (step - 1) // 3 * 3}[every]
-        assert len(resumed.objective.batches) == STEPS - kept  # it went on; it did not start anew
+        resumed = train(two_stages, **options)
+        saved = {1: step - 1, 2: max((step - 1) // 2 * 2, (step - 1) // 3 * 3), 50: (step - 1) // 3 * 3}[every]
+        assert len(resumed.objective.batches) == STEPS - saved  # it resumed and did not start again
         assert_same_end(resumed, whole)
 
 
-def test_ctrl_c_keeps_the_very_step(train, patient, interrupted_at, at):
-    whole = train(patient, guard="on")
+def test_ctrl_c_saves_the_current_step(train, two_stages, interrupted_at, checkpoint):
+    whole = train(two_stages, guard="on")
     for step in range(1, STEPS + 1):
-        options = {"guard": "on", "checkpoint_every": 50, "checkpoint": at(f"{step}")}
+        options = {"guard": "on", "checkpoint_every": 50, "checkpoint": checkpoint(f"{step}")}
         with pytest.raises(
-            TrainingStopped, match=rf"Stopped at step {step} of 9\. .*/{step} keeps it: the same command"
+            TrainingStopped, match=rf"Stopped at step {step} of 9\. The checkpoint is .*/{step}: run the same command"
         ):
-            train(interrupted_at(step, "by a signal"), **options)
-        resumed = train(patient, **options)
+            train(interrupted_at(step, "signal"), **options)
+        resumed = train(two_stages, **options)
         assert len(resumed.objective.batches) == STEPS - step
         assert_same_end(resumed, whole)
 
 
-def test_interrupted_after_every_single_step_it_still_ends_the_same(train, patient, interrupted_at, at):
-    rounds = 0
-    while rounds < STEPS:
+def test_a_training_interrupted_after_every_step_ends_the_same(train, two_stages, interrupted_at, checkpoint):
+    n_interrupted = 0
+    while n_interrupted < STEPS:
         with pytest.raises(TrainingStopped):
-            train(interrupted_at(1, "by a signal"), guard="on", checkpoint=at())
-        rounds += 1
-    assert_same_end(train(patient, guard="on", checkpoint=at()), train(patient, guard="on"))
+            train(interrupted_at(1, "signal"), guard="on", checkpoint=checkpoint())
+        n_interrupted += 1
+    assert_same_end(train(two_stages, guard="on", checkpoint=checkpoint()), train(two_stages, guard="on"))
 
 
-def test_before_the_first_checkpoint_it_does_not_claim_to_have_kept_anything(train, interrupted_at, at):
-    with pytest.raises(TrainingStopped, match="before the first checkpoint, so nothing was kept"):
-        train(interrupted_at(2), checkpoint=at(), checkpoint_every=50)
+def test_an_interruption_before_the_first_checkpoint_reports_that_nothing_was_saved(train, interrupted_at, checkpoint):
+    with pytest.raises(TrainingStopped, match="before the first checkpoint, so nothing was saved"):
+        train(interrupted_at(2), checkpoint=checkpoint(), checkpoint_every=50)
 
 
-def test_keeping_checkpoints_changes_nothing(train, patient, at):
-    assert_same_end(train(patient, guard="on", checkpoint=at()), train(patient, guard="on"))
+def test_writing_checkpoints_does_not_change_the_training(train, two_stages, checkpoint):
+    assert_same_end(train(two_stages, guard="on", checkpoint=checkpoint()), train(two_stages, guard="on"))
 
 
-def test_what_the_objective_remembers_survives(train, patient, interrupted_at, at):
+def test_buffers_of_the_objective_are_in_the_checkpoint(train, two_stages, interrupted_at, checkpoint):
     with pytest.raises(TrainingStopped):
-        train(interrupted_at(8), checkpoint=at())
-    _, tensors = module._read(at().path)
-    whole = train(patient, max_steps=7).objective
+        train(interrupted_at(8), checkpoint=checkpoint())
+    _, tensors = module._read(checkpoint().path)
+    whole = train(two_stages, max_steps=7).objective
     assert (whole.queue != 0).any()
     assert not torch.equal(whole.momentum, whole.mu)
-    assert torch.equal(tensors["learnt.queue"], whole.queue)
-    assert tensors["learnt.queue"].dtype == torch.long
-    assert torch.equal(tensors["learnt.momentum"], whole.momentum)
+    assert torch.equal(tensors["trained.queue"], whole.queue)
+    assert tensors["trained.queue"].dtype == torch.long
+    assert torch.equal(tensors["trained.momentum"], whole.momentum)
 
 
-def test_another_fingerprint_starts_anew(train, patient, interrupted_at, at):
+def test_a_checkpoint_with_another_fingerprint_is_not_used(train, two_stages, interrupted_at, checkpoint):
     with pytest.raises(TrainingStopped):
-        train(interrupted_at(6), checkpoint=at(fingerprint="other texts"))
-    anew = train(patient, checkpoint=at())
-    assert len(anew.objective.batches) == STEPS
-    assert_same_end(anew, train(patient))
+        train(interrupted_at(6), checkpoint=checkpoint(fingerprint="other items"))
+    with pytest.warns(CheckpointWarning, match=r"run is of other items or settings\. It is kept as .*/run\.\w{8}"):
+        again = train(two_stages, checkpoint=checkpoint())
+    assert len(again.objective.batches) == STEPS
+    assert_same_end(again, train(two_stages))
+    checkpoint().remove()
+    resumed = train(two_stages, checkpoint=checkpoint(fingerprint="other items"))  # it is found again
+    assert len(resumed.objective.batches) == STEPS - 5
+    assert [path.name for path in checkpoint().path.parent.iterdir()] == ["run"]
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "garbage", "notes missing", "notes damaged"])
-def test_a_damaged_file_is_named(train, patient, interrupted_at, at, damage):
+def test_two_runs_that_take_turns_both_resume(train, interrupted_at, checkpoint):
+    for finished in range(3):
+        for name in ("one", "other"):
+            context = pytest.warns(CheckpointWarning) if finished or name == "other" else nullcontext()
+            with context, pytest.raises(TrainingStopped, match=f"at step {finished + 1} of"):
+                train(interrupted_at(1, "signal"), checkpoint=checkpoint(fingerprint=name))
+
+
+def test_a_failed_write_keeps_the_older_checkpoint(train, two_stages, interrupted_at, checkpoint, monkeypatch):
     with pytest.raises(TrainingStopped):
-        train(interrupted_at(5), checkpoint=at())
-    path = at().path
-    data = path.read_bytes()
-    if damage.startswith("notes"):
-        save_file({"learnt.mu": torch.zeros(2)}, path, metadata={"coterie": "{"} if damage == "notes damaged" else None)
-    else:
-        path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "garbage": b"not a checkpoint at all"}[damage])
-    with pytest.raises(ArtifactError, match=f"{path} is not a checkpoint that can be read .*Remove it to start anew"):
-        train(patient, checkpoint=at())
-
-
-def test_a_checkpoint_that_cannot_be_written_leaves_the_older_one_whole(
-    train, patient, interrupted_at, at, monkeypatch
-):
-    with pytest.raises(TrainingStopped):
-        train(interrupted_at(5), checkpoint=at())
-    before = at().path.read_bytes()
+        train(interrupted_at(5), checkpoint=checkpoint())
+    before = checkpoint().path.read_bytes()
 
     def half(tensors, path, metadata):
         path.write_bytes(b"half")
@@ -162,155 +156,36 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_older_one_whole(
     with monkeypatch.context() as patched:
         patched.setattr(module, "save_file", half)
         with pytest.raises(OSError, match="no space left"):
-            train(patient, checkpoint=at())
-    assert at().path.read_bytes() == before
-    assert [path.name for path in at().path.parent.iterdir()] == ["run"]
-    assert_same_end(train(patient, checkpoint=at()), train(patient))
+            train(two_stages, checkpoint=checkpoint())
+    assert checkpoint().path.read_bytes() == before
+    assert [path.name for path in checkpoint().path.parent.iterdir()] == ["run"]
+    assert_same_end(train(two_stages, checkpoint=checkpoint()), train(two_stages))
 
 
-def test_removing_is_safe_when_there_is_nothing(at):
-    at().remove()
-    at().path.write_text("something")
-    at().remove()
-    assert not at().path.exists()
+def test_only_the_checkpoint_of_the_run_itself_is_removed(train, two_stages, checkpoint):
+    checkpoint().remove()
+    train(two_stages, checkpoint=checkpoint())
+    checkpoint(fingerprint="other items").remove()
+    assert checkpoint().path.exists()
+    checkpoint().remove()
+    assert not checkpoint().path.exists()
 
 
-# -- through a method
+@pytest.mark.parametrize("epoch_steps", [2, 4])
+def test_a_training_with_epoch_steps_interrupted_at_any_step_ends_the_same(
+    train, interrupt_and_resume, toy, epoch_steps, assert_same
+):
+    class Noisy(toy):
+        def stages(self, epochs):
+            return [Stage("pull", epochs, self.pull, before_epoch=self.add_noise)]
 
+        def add_noise(self, corpus, seed):
+            self.mu.data += 0.1 * torch.randn_like(self.mu) + 0.01 * corpus.h.mean()
 
-def small(**options):
-    return SCCL(**{"n_clusters": 3, "encoder": "tfidf", "epochs": 4, "batch_size": 30, "encoder_lr": 0.01} | options)
-
-
-def stopping_at(epoch):
-    def watch(evaluation):
-        if evaluation.record["epoch"] == epoch and evaluation.record["stage"] != "start":
-            raise KeyboardInterrupt
-
-    return watch
-
-
-@pytest.fixture(scope="module")
-def undisturbed(topics):
-    return small().fit(topics[0])
-
-
-def without_clock(history):
-    return [{name: value for name, value in record.items() if name != "seconds"} for record in history]
-
-
-def test_a_method_goes_on_where_it_was_and_forgets_the_file_at_the_end(topics, undisturbed, tmp_path):
-    path = tmp_path / "run.checkpoint"
-    with pytest.raises(TrainingStopped, match=f"{path} keeps it"):
-        small(checkpoint=path).fit(topics[0], watch=stopping_at(3))
-    assert path.is_file()
-    steps = []
-    resumed = small(checkpoint=str(path), verbose=True, checkpoint_every=3).fit(
-        topics[0], watch=lambda evaluation: steps.append(evaluation.record["epoch"])
-    )
-    assert steps == [3, 4]  # neither the start nor what was done
-    assert list(tmp_path.iterdir()) == []
-    np.testing.assert_array_equal(resumed.labels_, undisturbed.labels_)
-    np.testing.assert_array_equal(resumed.cluster_centers_, undisturbed.cluster_centers_)
-    assert without_clock(resumed.history_) == without_clock(undisturbed.history_)
-    assert resumed.guard_ == undisturbed.guard_
-
-
-@pytest.mark.parametrize("change", ["texts", "setting", "seed", "encoder"])
-def test_other_texts_or_settings_start_anew(topics, tmp_path, change):
-    path = tmp_path / "run.checkpoint"
-    with pytest.raises(TrainingStopped):
-        small(checkpoint=path).fit(topics[0], watch=stopping_at(3))
-    texts = topics[0][:-1] if change == "texts" else topics[0]
-    settings = {"setting": {"temperature": 0.4}, "seed": {"random_state": 1}, "encoder": {"encoder": "bow"}}
-    seen = []
-    small(checkpoint=path, **settings.get(change, {})).fit(texts, watch=lambda e: seen.append(e.record["epoch"]))
-    assert seen == [0, 1, 2, 3, 4]
-
-
-def test_other_views_start_anew(topics, tmp_path):
-    path, texts = tmp_path / "run.checkpoint", topics[0]
-    with pytest.raises(TrainingStopped):
-        small(checkpoint=path).fit(texts, views=[texts, texts[::-1]], watch=stopping_at(3))
-    seen = []
-    small(checkpoint=path).fit(texts, views=[texts[::-1], texts], watch=lambda e: seen.append(e.record["epoch"]))
-    assert seen == [0, 1, 2, 3, 4]
-
-
-KILLED = """
-import json, os, random, signal, sys, time
-from pathlib import Path
-import numpy as np
-import torch
-from coterie.methods.sccl import SCCL
-
-torch.set_num_threads(1)
-folder, texts = Path(sys.argv[1]), json.loads(sys.argv[2])
-
-def fit(name):
-    model = SCCL(
-        n_clusters=3, encoder="tfidf", epochs=15, batch_size=10, encoder_lr=0.001,
-        checkpoint=folder / (name + ".checkpoint"), checkpoint_every=2,
-    ).fit(texts)
-    learnt = {name: value.numpy() for name, value in model.objective_.learnt().items()}
-    np.savez(folder / name, labels=model.labels_, **learnt)
-
-def begin(name):
-    pid = os.fork()
-    if pid == 0:
-        try:
-            fit(name)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    return pid
-
-def written(path):
-    return path.stat().st_mtime_ns if path.exists() else 0
-
-fit("undisturbed")
-kills, chance, path = 0, random.Random(), folder / "killed.checkpoint"
-while True:
-    pid, before, deadline = begin("killed"), written(path), None
-    while not (ended := os.waitpid(pid, os.WNOHANG))[0] and (deadline is None or time.monotonic() < deadline):
-        if deadline is None and written(path) != before:  # it has come further: from now on it can die at any moment
-            deadline = time.monotonic() + chance.random() * 0.2 if kills < 4 else float("inf")
-        time.sleep(0.001)
-    if ended[0]:
-        assert ended[1] == 0, ended
-        break
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    kills += 1
-print(kills)
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kill -9 is for Unix")
-def test_killed_again_and_again_it_ends_as_if_it_had_not_been(topics, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), json.dumps(topics[0])],
-        capture_output=True, text=True, timeout=60, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= 2
-    one, other = np.load(tmp_path / "undisturbed.npz"), np.load(tmp_path / "killed.npz")
-    assert set(one.files) == set(other.files)
-    for name in one.files:
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
-    assert not list(tmp_path.glob("*.checkpoint"))
-
-
-def test_a_model_that_was_resumed_saves_and_loads_like_any_other(topics, tmp_path):
-    path = tmp_path / "run.checkpoint"
-    with pytest.raises(TrainingStopped):
-        small(checkpoint=path).fit(topics[0], watch=stopping_at(2))
-    model = small(checkpoint=path).fit(topics[0])
-    model.save(tmp_path / "model")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        loaded = coterie.load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.predict(topics[0]), model.labels_)
-    assert loaded.history_ == model.history_
-    assert loaded.guard_ == model.guard_
-    assert str(tmp_path) not in (tmp_path / "model" / "config.json").read_text()
+    options = {"epochs": 3, "epoch_steps": epoch_steps, "guard": "on"}
+    whole = train(Noisy, **options)
+    for step in range(1, 3 * epoch_steps):
+        resumed = interrupt_and_resume(Noisy, step, **options)
+        assert len(resumed.objective.batches) == 3 * epoch_steps - step
+        assert_same(resumed.state, whole.state)
+        assert resumed.records == whole.records

@@ -1,3 +1,5 @@
+"""The log of every epoch, as CSV and for TensorBoard."""
+
 import csv
 
 import pytest
@@ -17,7 +19,7 @@ def rows(folder):
         return list(csv.DictReader(stream))
 
 
-def assert_tells(found, history):
+def assert_log_equals(found, history):
     assert len(found) == len(history)
     for row, record in zip(found, history, strict=True):
         assert {name for name, value in row.items() if value} == set(record)
@@ -33,13 +35,13 @@ def test_a_row_for_every_epoch_and_a_column_for_every_term(tmp_path):
     found = rows(tmp_path / "new" / "logs")
     assert list(found[0]) == ["stage", "epoch", "step", "seconds", "instance", "loss", "cluster", "guard"]
     assert found[0]["cluster"] == ""
-    assert_tells(found, HISTORY)
+    assert_log_equals(found, HISTORY)
 
 
-def test_written_again_it_has_no_echo(tmp_path):
+def test_writing_again_leaves_no_duplicates(tmp_path):
     for n in (1, 2, 2):
         write_log(HISTORY[:n], tmp_path, "csv")
-    assert_tells(rows(tmp_path), HISTORY)
+    assert_log_equals(rows(tmp_path), HISTORY)
 
 
 def small(**options):
@@ -49,42 +51,42 @@ def small(**options):
 def test_the_log_of_a_training_is_its_history(topics, tmp_path):
     model = small(log_dir=tmp_path / "logs").fit(topics[0])
     assert len(model.history_) == 4
-    assert_tells(rows(tmp_path / "logs"), model.history_)
+    assert_log_equals(rows(tmp_path / "logs"), model.history_)
 
 
-def test_it_is_written_after_every_epoch(topics, tmp_path):
+def test_the_log_is_written_after_every_epoch(topics, tmp_path):
     lengths = []
 
-    def watch(evaluation):
+    def callback(evaluation):
         path = tmp_path / "history.csv"
         lengths.append(len(rows(tmp_path)) if path.exists() else 0)
 
-    small(log_dir=tmp_path).fit(topics[0], watch=watch)
-    assert lengths == [0, 0, 1, 2, 3]  # an epoch is watched before it is on record
+    small(log_dir=tmp_path).fit(topics[0], callback=callback)
+    assert lengths == [0, 0, 1, 2, 3]  # the callback of an epoch runs before its record is written
 
 
 @pytest.mark.parametrize("epoch", [2, 3, 4])
-def test_a_resumed_training_has_no_gap_and_no_echo(topics, tmp_path, epoch):
+def test_the_log_of_a_resumed_training_has_no_gaps_or_duplicates(topics, tmp_path, epoch):
     def stop(evaluation):
         if evaluation.record["step"] == epoch:
             raise KeyboardInterrupt
 
     options = {"log_dir": tmp_path / "logs", "checkpoint": tmp_path / "checkpoint"}
     with pytest.raises(TrainingStopped):
-        small(**options).fit(topics[0], watch=stop)
+        small(**options).fit(topics[0], callback=stop)
     assert len(rows(tmp_path / "logs")) == epoch - 1
     model = small(**options).fit(topics[0])
-    assert_tells(rows(tmp_path / "logs"), model.history_)
+    assert_log_equals(rows(tmp_path / "logs"), model.history_)
     assert [record["step"] for record in model.history_] == [1, 2, 3, 4]
 
 
-def test_without_a_folder_nothing_is_written(topics, tmp_path, monkeypatch):
+def test_without_log_dir_nothing_is_written(topics, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     small().fit(topics[0])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_tensorboard_it_says_how_to_install_it(topics, tmp_path, monkeypatch):
+def test_without_tensorboard_the_error_names_the_extra(topics, tmp_path, monkeypatch):
     monkeypatch.setattr("coterie.training.logs.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"log_format='tensorboard' .*pip install 'coterie\[tensorboard\]'"):
         small(log_dir=tmp_path, log_format="tensorboard").fit(topics[0])

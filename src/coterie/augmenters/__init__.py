@@ -1,1 +1,1 @@
-"""One way of making views a file; a file that is here is registered (coterie.registry)."""
+"""One augmenter per file; coterie.registry imports every module of this package, which registers its augmenter."""

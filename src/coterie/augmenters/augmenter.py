@@ -1,4 +1,4 @@
-"""What every augmenter is: settings, and views of a text when asked."""
+"""The base class of all augmenters, their registry, and :func:`make_augmenter`."""
 
 from __future__ import annotations
 
@@ -11,128 +11,138 @@ from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
-from coterie.augmenters.cache import Recipe, kept
-from coterie.augmenters.spec import parse
-from coterie.contracts import Items, Kind
-from coterie.errors import InputError
-from coterie.hyper import check_settings, settings
+from coterie.augmenters.view_cache import ViewKey, load_or_make
+from coterie.contracts import InputType, Items
+from coterie.errors import InputError, UnchangedWarning
+from coterie.hyper import check_settings, document_settings, settings
 from coterie.progress import track
 from coterie.registry import Registry
+from coterie.spec import format_spec, parse
 
-Texts = Sequence[str]
-_TOO_MANY = 0.9  # share of views that are the text itself above which the technique does not fit the texts
-_A_STEP = 1000  # texts between two signs of progress
-_ENOUGH = 10  # texts from which on that can be told
-
-
-class UnchangedWarning(UserWarning):
-    """Nearly all views are the texts themselves."""
+_MAX_UNCHANGED = 0.9  # warn when a larger share of the views equals their texts
+_MIN_TEXTS_TO_WARN = 10  # with fewer texts that share says little
+_PROGRESS_STEP = 1000  # texts between two progress updates
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(kw_only=True, eq=False)
 class Augmenter(ABC):
-    """Makes other texts that say the same, or other images that show it."""
+    """Makes views: changed versions of texts, or of images, that keep the meaning.
+
+    A subclass with ``name=`` is registered under that name. Its settings are fields declared with
+    :func:`coterie.hyper.hyper`. An augmenter of texts implements :meth:`make_view`; one of images also overrides
+    :meth:`views` and :meth:`view`, which here cache views of texts.
+    """
 
     name: ClassVar[str] = ""
-    after_colon: ClassVar[str] = ""
+    main_setting: ClassVar[str] = ""
     """The setting that ``"name:value"`` sets; empty when there is none."""
-    in_brackets: ClassVar[str] = ""
-    """The setting that ``"name(...)"`` sets as a whole; empty: there are ``setting=value`` between the brackets."""
-    changes: ClassVar[bool] = True
-    """Whether views are meant to differ from their texts."""
-    takes: ClassVar[Kind] = "texts"
+    list_setting: ClassVar[str] = ""
+    """The setting that gets everything between the brackets of ``"name(...)"``; empty: ``setting=value`` pairs."""
+    input_type: ClassVar[InputType] = "texts"
     """What it makes views of."""
-    always_fresh: ClassVar[bool] = False
-    """Whether new views are so quickly made that every epoch has its own."""
+    changes_input: ClassVar[bool] = True
+    """Whether views are meant to differ from their texts."""
+    is_random: ClassVar[bool] = True
+    """Whether views depend on the seed."""
+    makes_views: ClassVar[bool] = True
+    """False when the user supplies the views."""
+    always_resample: ClassVar[bool] = False
+    """Whether training gets new views in every epoch, whatever its setting ``resample_views`` is."""
 
     def __init_subclass__(cls, *, name: str = "", **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclass(kw_only=True, eq=False)(cls)
+        document_settings(cls)
         if name:
             cls.name = name
             AUGMENTERS.register(name, cls)
 
-    def views(self, texts: Texts, n_views: int, *, seed: int) -> tuple[Texts, ...]:
-        """Return ``n_views`` views, each as long as ``texts``; ``texts`` itself stands for "the same text"."""
-        self.check(texts)
-        views = tuple(self.view(texts, number, seed=seed) for number in range(n_views))
-        same = sum(n_unchanged(texts, view) for view in views)
-        if self.changes and len(texts) >= _ENOUGH and same > _TOO_MANY * len(texts) * n_views:
-            warnings.warn(
-                f"The augmenter {self.name!r} left {same:,} of {len(texts) * n_views:,} views as the texts are: it "
-                "finds hardly a word it can change. Is it made for this language?",
-                UnchangedWarning,
-                stacklevel=2,
-            )
+    def views(self, texts: Sequence[str], n_views: int, *, seed: int) -> tuple[Sequence[str], ...]:
+        """Return ``n_views`` views, each with one text for each of ``texts``.
+
+        A view may be the object ``texts`` itself, when nothing is changed.
+        """
+        self.check_input_type(texts)
+        views = tuple(self.view(texts, view_index, seed=seed) for view_index in range(n_views))
+        if self.changes_input:
+            self._warn_if_unchanged(texts, views)
         return views
 
-    def check(self, items: Items) -> None:
-        """Raise :class:`InputError` where it is given something else than it makes views of."""
-        kind = "images" if isinstance(items, np.ndarray) else "texts"
-        if kind != self.takes:
-            raise InputError(f"The augmenter {self.name!r} makes views of {self.takes}, not of {kind}.")
+    def check_input_type(self, items: Items) -> None:
+        """Raise :class:`InputError` if ``items`` are not what it makes views of."""
+        input_type = "images" if isinstance(items, np.ndarray) else "texts"
+        if input_type != self.input_type:
+            raise InputError(f"The augmenter {self.name!r} makes views of {self.input_type}, not of {input_type}.")
 
-    def view(self, texts: Texts, number: int, *, seed: int) -> Texts:
-        """Return the view ``number`` (0, 1, ...) of every text, from the disk where it has been made before."""
-        return kept(lambda: self._checked(texts, number, seed), Recipe(self.identity(), number, seed, texts))
-
-    def _checked(self, texts: Texts, number: int, seed: int) -> list[str]:
-        """Return a view of every text, a blank one replaced by the text itself."""
-        views: list[str] = []
-        with track("Augmenting", len(texts)) as advance:
-            for text, view in zip(texts, self.rewrite(texts, number, seed=seed), strict=True):
-                views.append(view if view and not view.isspace() else text)
-                if not len(views) % _A_STEP:
-                    advance(_A_STEP)
-            advance(len(views) % _A_STEP)
-        return views
+    def view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Sequence[str]:
+        """Return view number ``view_index`` (0, 1, ...) of every text, from the cache if it is there."""
+        key = ViewKey(self.fingerprint(), view_index, seed, texts)
+        return load_or_make(lambda: self._make_view_with_progress(texts, view_index, seed), key)
 
     @abstractmethod
-    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterable[str]:
-        """Yield the view ``number`` of each text in turn; each depends on its own text, ``number`` and ``seed``."""
+    def make_view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Iterable[str]:
+        """Yield view number ``view_index`` of each text; it depends only on that text, the index and ``seed``."""
 
-    def identity(self) -> str:
-        """Return what tells this augmenter from all others: its settings, and a hash of what they only name."""
+    def fingerprint(self) -> str:
+        """Return what identifies this augmenter in the cache: its settings, and a hash of files that they name."""
         return repr(self)
 
     @property
     def spec(self) -> str:
-        """What :func:`make_augmenter` makes an equal augmenter from."""
-        changed = {s.name: getattr(self, s.name) for s in settings(type(self)) if getattr(self, s.name) != s.default}
-        if not changed:
-            return self.name
-        if set(changed) == {self.after_colon} and self.after_colon != self.in_brackets:
-            return f"{self.name}:{changed[self.after_colon]}"
-        inside = changed[self.in_brackets] if self.in_brackets else ",".join(f"{k}={v}" for k, v in changed.items())
-        return f"{self.name}({inside})"
+        """The shortest spec from which :func:`make_augmenter` makes an equal augmenter."""
+        return format_spec(self)
 
     def params(self) -> dict[str, Any]:
         """Return the settings by name."""
         return {setting.name: getattr(self, setting.name) for setting in settings(type(self))}
+
+    def _make_view_with_progress(self, texts: Sequence[str], view_index: int, seed: int) -> list[str]:
+        """Return a view of every text; a blank view is replaced by the text itself."""
+        views: list[str] = []
+        with track("Augmenting", len(texts)) as advance:
+            for text, view in zip(texts, self.make_view(texts, view_index, seed=seed), strict=True):
+                views.append(view if view and not view.isspace() else text)
+                if len(views) % _PROGRESS_STEP == 0:
+                    advance(_PROGRESS_STEP)
+            advance(len(views) % _PROGRESS_STEP)
+        return views
+
+    def _warn_if_unchanged(self, texts: Sequence[str], views: Sequence[Sequence[str]]) -> None:
+        unchanged = sum(n_unchanged(texts, view) for view in views)
+        total = len(texts) * len(views)
+        if len(texts) >= _MIN_TEXTS_TO_WARN and unchanged > _MAX_UNCHANGED * total:
+            warnings.warn(
+                f"The augmenter {self.name!r} left {unchanged:,} of {total:,} views equal to their texts: it found "
+                "almost no word to change. Does it support this language?",
+                UnchangedWarning,
+                stacklevel=3,
+            )
 
 
 AUGMENTERS: Registry[Augmenter] = Registry("augmenter", "coterie.augmenters")
 
 
 def make_augmenter(spec: str | Augmenter) -> Augmenter:
-    """Return an augmenter as it is, or from ``"name"``, ``"name:value"`` or ``"name(setting=value,...)"``."""
+    """Return an augmenter from ``"name"``, ``"name:value"`` or ``"name(setting=value,...)"``, or ``spec`` itself."""
     if isinstance(spec, Augmenter):
         augmenter = spec
     else:
-        name, given = parse(spec, AUGMENTERS)
-        augmenter = AUGMENTERS[name](**given)
+        name, values = parse(spec, AUGMENTERS, kind="augmenter")
+        augmenter = AUGMENTERS[name](**values)
     check_settings(augmenter)
     return augmenter
 
 
-def n_unchanged(texts: Texts, view: Texts) -> int:
-    """Return how many views are the text itself."""
-    return len(texts) if view is texts else sum(text == other for text, other in zip(texts, view, strict=True))
+def n_unchanged(texts: Sequence[str], view: Sequence[str]) -> int:
+    """Return how many texts of ``view`` are equal to the original text."""
+    if view is texts:
+        return len(texts)
+    return sum(text == changed for text, changed in zip(texts, view, strict=True))
 
 
 def epoch_seed(seed: int, epoch: int) -> int:
-    """Return the seed of the views of an epoch, for those who want fresh ones each time; epoch 0 keeps ``seed``."""
+    """Return the seed of the views of an epoch, for views that are resampled; epoch 0 uses ``seed`` itself."""
     if epoch == 0:
         return seed
     return int.from_bytes(blake2b(f"{seed} {epoch}".encode(), digest_size=7).digest())

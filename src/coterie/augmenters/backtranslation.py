@@ -1,74 +1,93 @@
-"""Into another language and back: SCCL's Para views.
+"""Back-translation: translate into another language and back (SCCL's "Para" views).
 
-SCCL translates by fairseq's mixture of experts (English, French) and chooses by BLEU two of ten candidates: the two
-that keep most of the wording, two in the middle, or the two that keep least, which is best there.
-Departure: the ten are MarianMT's ten best by beam search. Apertium gives one, so that its views are all the same.
+SCCL translates with fairseq's mixture of experts (English, French) and selects two of ten candidates by their BLEU
+score against the text: the two highest, two in the middle, or the two lowest. The lowest are best there.
+Departure: the ten candidates are MarianMT's ten best by beam search. Apertium gives one candidate, so that all views
+of a text are the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from coterie.augmenters.augmenter import Augmenter, Texts
+from coterie.augmenters.augmenter import Augmenter
 from coterie.augmenters.bleu import sentence_bleu
 from coterie.hyper import hyper
 
-Wording = Literal["highest", "medium", "lowest"]
+BleuRank = Literal["highest", "medium", "lowest"]
 Engine = Literal["marian", "apertium"]
 
 
-class How(NamedTuple):
-    """All that candidates depend on, but for the texts."""
+class Translation(NamedTuple):
+    """All settings that the candidates depend on."""
 
     engine: Engine
-    there: str
-    back: str
-    pair: str
-    candidates: int
+    forward_model: str
+    backward_model: str
+    language_pair: str
+    n_candidates: int
     device: str
 
 
 class BackTranslationAugmenter(Augmenter, name="backtranslation"):
-    """Translates into another language and back, and takes candidates by how much wording they keep."""
+    """Translates into another language and back, and selects among candidates by BLEU."""
 
-    after_colon = "engine"
+    main_setting = "engine"
+    is_random = False
 
-    engine: Engine = hyper("marian", "what translates: models from a hub, or the program; also backtranslation:ENGINE")
-    choose: Wording = hyper("lowest", "which candidates, by BLEU against the text")
-    candidates: int = hyper(10, "translations of each text (marian)", ge=1)
-    there: str = hyper("Helsinki-NLP/opus-mt-en-fr", "model into the other language (marian): hub id or folder")
-    back: str = hyper("Helsinki-NLP/opus-mt-fr-en", "model back (marian): hub id or folder")
-    pair: str = hyper("eng-spa", "language of the texts and the other one (apertium)")
+    engine: Engine = hyper(
+        "marian", "translator: marian (models from a hub) or apertium (a program); also backtranslation:ENGINE"
+    )
+    bleu: BleuRank = hyper("lowest", "which candidates become views, by BLEU score against the text")
+    n_candidates: int = hyper(10, "translations of each text (marian)", ge=1)
+    forward_model: str = hyper("Helsinki-NLP/opus-mt-en-fr", "model into the other language (marian): hub id or folder")
+    backward_model: str = hyper("Helsinki-NLP/opus-mt-fr-en", "model back (marian): hub id or folder")
+    language_pair: str = hyper("eng-spa", "language of the texts and the other language (apertium)")
     device: str = hyper("auto", "auto, cpu, cuda, mps, ... (marian)")
 
-    def rewrite(self, texts: Texts, number: int, *, seed: int) -> list[str]:
-        """Return the candidate ``number`` of each text; nothing is random here."""
-        how = How(self.engine, self.there, self.back, self.pair, self.candidates, self.device)
+    def make_view(self, texts: Sequence[str], view_index: int, *, seed: int) -> list[str]:
+        """Return candidate ``view_index`` of each text, in the order of ``bleu``; the seed is not used."""
+        translation = Translation(
+            self.engine,
+            self.forward_model,
+            self.backward_model,
+            self.language_pair,
+            self.n_candidates,
+            self.device,
+        )
         return [
-            chosen(text, candidates, self.choose, number)
-            for text, candidates in zip(texts, _translated(tuple(texts), how), strict=True)
+            select_candidate(text, candidates, self.bleu, view_index)
+            for text, candidates in zip(texts, _candidates(tuple(texts), translation), strict=True)
         ]
 
 
-def chosen(text: str, candidates: list[str], wording: Wording, number: int) -> str:
-    """Return the candidate ``number`` in the order that ``wording`` asks for; the text where all say just that."""
+def select_candidate(text: str, candidates: Sequence[str], bleu: BleuRank, view_index: int) -> str:
+    """Return candidate ``view_index`` in the order of ``bleu``; the text itself if no candidate differs from it."""
     distinct = [candidate for candidate in dict.fromkeys(candidates) if candidate and candidate.lower() != text.lower()]
     ranked = sorted(distinct, key=lambda candidate: -sentence_bleu(candidate, text))
-    if wording == "lowest":
+    if bleu == "lowest":
         ranked.reverse()
-    if wording == "medium":
+    if bleu == "medium":
         middle = (len(ranked) - 1) / 2
         ranked = [ranked[i] for i in sorted(range(len(ranked)), key=lambda i: abs(i - middle))]
-    return ranked[number % len(ranked)] if ranked else text
+    return ranked[view_index % len(ranked)] if ranked else text
 
 
-@lru_cache(maxsize=1)  # every view chooses from the same candidates
-def _translated(texts: tuple[str, ...], how: How) -> list[list[str]]:
-    if how.engine == "apertium":
+@lru_cache(maxsize=1)  # all views select from the same candidates
+def _candidates(texts: tuple[str, ...], translation: Translation) -> list[list[str]]:
+    """Return the back-translations of each text."""
+    if translation.engine == "apertium":
         from coterie.augmenters.language_models import apertium
 
-        return apertium.there_and_back(texts, how.pair)
+        return apertium.back_translate(texts, translation.language_pair)
     from coterie.augmenters.language_models import marian
 
-    return marian.there_and_back(texts, how.there, how.back, how.candidates, how.device)
+    return marian.back_translate(
+        texts,
+        translation.forward_model,
+        translation.backward_model,
+        translation.n_candidates,
+        translation.device,
+    )

@@ -1,4 +1,4 @@
-"""How much of a text's wording a candidate keeps: sentence BLEU (Papineni et al., ACL 2002)."""
+"""Sentence BLEU: how much of a text's wording a candidate keeps (Papineni et al., ACL 2002)."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ from collections import Counter
 from math import exp, log
 
 
-def sentence_bleu(candidate: str, reference: str, *, longest: int = 4) -> float:
-    """Return BLEU in [0, 1] of one sentence; one is added to the counts of pairs and more, else short ones get zero."""
-    ours, theirs = candidate.lower().split(), reference.lower().split()
-    if not ours or not theirs:
+def sentence_bleu(candidate: str, reference: str, *, max_n: int = 4) -> float:
+    """Return the BLEU score in [0, 1] of one sentence.
+
+    One is added to the counts of n-grams with n > 1; otherwise most short sentences would have score zero.
+    """
+    candidate_words = candidate.lower().split()
+    reference_words = reference.lower().split()
+    if not candidate_words or not reference_words:
         return 0.0
-    total = 0.0
-    for n in range(1, longest + 1):
-        there, known = _runs(ours, n), _runs(theirs, n)
-        hits, possible = sum((there & known).values()), sum(there.values())
-        more = n > 1
-        if hits + more == 0:
+    log_precision = 0.0
+    for n in range(1, max_n + 1):
+        candidate_ngrams = _ngrams(candidate_words, n)
+        matches = (candidate_ngrams & _ngrams(reference_words, n)).total()
+        smoothing = 1 if n > 1 else 0
+        if matches + smoothing == 0:
             return 0.0
-        total += log((hits + more) / (possible + more))
-    too_short = min(0.0, 1 - len(theirs) / len(ours))
-    return exp(total / longest + too_short)
+        log_precision += log((matches + smoothing) / (candidate_ngrams.total() + smoothing))
+    brevity_penalty = min(0.0, 1 - len(reference_words) / len(candidate_words))  # its logarithm
+    return exp(log_precision / max_n + brevity_penalty)
 
 
-def _runs(words: list[str], n: int) -> Counter[tuple[str, ...]]:
+def _ngrams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))

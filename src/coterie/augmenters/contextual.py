@@ -1,125 +1,146 @@
-"""Words in the place of words, as a masked language model would fill the gap: SCCL's Ctxt views.
+"""Contextual substitution: replace words by predictions of a masked language model (SCCL's "Ctxt" views).
 
-Kobayashi, NAACL 2018 (arXiv:1805.06201). SCCL: RoBERTa for the first view, BERT for the second, at 10, 20, 30 %.
-Each gap is filled before the next one is made, so that a model never sees two gaps at once.
-The model own also weighs how much a word resembles the old one: docs/augmenters.md shows what that is worth.
+Kobayashi, NAACL 2018 (arXiv:1805.06201). SCCL uses RoBERTa for the first view and BERT for the second, at a strength
+of 0.1, 0.2 or 0.3. Words of a text are replaced one after the other, so that the model always sees one mask token.
+With ``model=corpus`` candidates are also weighted by their similarity to the word that they replace:
+docs/augmenters.md shows the effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from coterie.augmenters.augmenter import Augmenter, Texts
-from coterie.augmenters.seeds import dice, draw_some
-from coterie.augmenters.words import STOP_WORDS, edges, is_spelt, like
+from coterie.augmenters.augmenter import Augmenter
+from coterie.augmenters.text_rng import random_sample, text_rngs
+from coterie.augmenters.word_tokens import is_word, match_case, split_punctuation
 from coterie.hyper import hyper
+from coterie.words.stop_words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
-    from coterie.augmenters.language_models.filling import Filler
+    from coterie.augmenters.language_models.fill_mask import MaskFiller
 
-_AT_ONCE = 4096  # texts between two steps of the progress bar
+CORPUS_MODEL = "corpus"  # the value of `model` that trains a masked language model on the user's texts
+_CHUNK_SIZE = 4096  # texts between two progress updates
 
 
-class Gap(NamedTuple):
-    """A place in a text, and the number in [0, 1) that decides what comes there."""
+class Replacement(NamedTuple):
+    """A word that is to be replaced."""
 
-    place: int
-    u: float
+    position: int  # in the list of tokens
+    u: float  # uniform in [0, 1); selects the candidate
 
 
 class ContextualAugmenter(Augmenter, name="contextual"):
-    """Replaces words by others that fit the context, as a masked language model says."""
+    """Replaces words by words that a masked language model predicts from the context."""
 
-    after_colon = "strength"
+    main_setting = "strength"
 
     strength: float = hyper(
         0.2, "share of the words that are replaced, at least one; SCCL: 0.1, 0.2, 0.3; also contextual:STRENGTH",
         symbol="aug_p", gt=0, le=1,
     )  # fmt: skip
     model: str = hyper(
-        "roberta-base+bert-base-uncased", "hub ids or folders, of the views in turn; own: one that learns your texts"
+        "roberta-base+bert-base-uncased",
+        "hub ids or folders joined by +, used for the views in turn; corpus: a model trained on your texts",
     )
-    top_k: int = hyper(100, "most probable words from which one is drawn", ge=1)
-    most: int = hyper(10, "words that are replaced at most", symbol="aug_max", ge=1)
+    top_k: int = hyper(100, "a replacement is drawn from so many most probable words", ge=1)
+    max_words: int = hyper(10, "most words of a text that are replaced", symbol="aug_max", ge=1)
     stop_words: Literal["replace", "keep"] = hyper("replace", "whether words like the and how are replaced too")
-    closeness: float = hyper(
-        10.0, "model own: how much a substitute must resemble the word it replaces; 0: the context alone decides", ge=0
-    )
-    epochs: int = hyper(4, "passes over your texts when the model is own; few texts are passed over more often", ge=1)
+    similarity_weight: float = hyper(
+        10.0, "weight of the similarity between a replacement and the original word (model=corpus); 0: context only",
+        ge=0,
+    )  # fmt: skip
+    epochs: int = hyper(4, "epochs of training (model=corpus); more if there are few texts", ge=1)
     device: str = hyper("auto", "auto, cpu, cuda, mps, ...")
 
-    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterator[str]:
-        """Yield each text with other words in it."""
-        model = self._filler(texts, number)
-        for first in range(0, len(texts), _AT_ONCE):
-            yield from self._substituted(texts[first : first + _AT_ONCE], number, seed, model)
+    def make_view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Iterator[str]:
+        """Yield each text with some words replaced."""
+        model = self._load_model(texts, view_index)
+        for start in range(0, len(texts), _CHUNK_SIZE):
+            yield from self._replace_words(texts[start : start + _CHUNK_SIZE], view_index, seed, model)
 
-    def _substituted(self, texts: Texts, number: int, seed: int, model: Filler) -> list[str]:
-        words, gaps = [], []
-        for text, rng in dice(texts, number, seed=seed, name=self.name):
-            words.append(text.split())
-            places = [i for i, token in enumerate(words[-1]) if self._may_change(token)]
-            n = min(self.most, ceil(self.strength * len(words[-1]) - 1e-9))
-            gaps.append([Gap(place, rng.random()) for place in draw_some(rng, places, n)])
-        changed: set[int] = set()
-        for turn in range(max(map(len, gaps), default=0)):
-            rows = [row for row, some in enumerate(gaps) if len(some) > turn]
-            changed |= self._fill(rows, [words[row] for row in rows], [gaps[row][turn] for row in rows], model)
-        return [" ".join(words[row]) if row in changed else text for row, text in enumerate(texts)]
-
-    def _fill(self, rows: list[int], words: list[list[str]], gaps: list[Gap], model: Filler) -> set[int]:
-        """Fill one gap in each of ``words``, and return the ``rows`` where a word was found."""
-        old = [edges(tokens[gap.place]) for tokens, gap in zip(words, gaps, strict=True)]
-        likely = model.fill(
-            [_with_gap(*part, model.gap) for part in zip(words, gaps, old, strict=True)],
-            [word for _, word, _ in old],
-            self.top_k,
-        )
-        below = likely.p.cumsum(axis=1)  # (N, k)
-        found = set()
-        for i, (tokens, gap, (before, word, after)) in enumerate(zip(words, gaps, old, strict=True)):
-            if below[i, -1] == 0:  # no word fits, or the text is longer than the model reads
-                continue
-            choice = min(int((below[i] <= gap.u * below[i, -1]).sum()), below.shape[1] - 1)
-            tokens[gap.place] = before + like(model.vocabulary[likely.words[i, choice]], word) + after
-            found.add(rows[i])
-        return found
-
-    def _may_change(self, token: str) -> bool:
-        _, word, _ = edges(token)
-        return is_spelt(word) and (self.stop_words == "replace" or word.lower() not in STOP_WORDS)
-
-    def _filler(self, texts: Texts, number: int) -> Filler:
-        models = [name.strip() for name in self.model.split("+") if name.strip()] or ["own"]
-        name = models[number % len(models)]
-        return load_filler(name, tuple(texts) if name == "own" else (), self.epochs, self.device, self.closeness)
-
-    def identity(self) -> str:
-        """Return the settings, and a hash of what is in a folder that they name."""
+    def fingerprint(self) -> str:
+        """Return the settings, and the sizes and times of the files in folders that they name."""
         folders = [Path(name.strip()) for name in self.model.split("+")]
         files = sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_file())
         return f"{self!r} {[(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]}"
 
+    def _replace_words(self, texts: Sequence[str], view_index: int, seed: int, model: MaskFiller) -> list[str]:
+        tokens: list[list[str]] = []
+        replacements: list[list[Replacement]] = []
+        for text, rng in text_rngs(texts, view_index, seed=seed, name=self.name):
+            words = text.split()
+            positions = [i for i, token in enumerate(words) if self._is_replaceable(token)]
+            n = min(self.max_words, ceil(self.strength * len(words) - 1e-9))
+            tokens.append(words)
+            replacements.append([Replacement(i, rng.random()) for i in random_sample(rng, positions, n)])
+        changed: set[int] = set()
+        for step in range(max(map(len, replacements), default=0)):  # one replacement in each text
+            rows = [row for row, planned in enumerate(replacements) if len(planned) > step]
+            changed |= self._replace_one(
+                rows, [tokens[row] for row in rows], [replacements[row][step] for row in rows], model
+            )
+        return [" ".join(tokens[row]) if row in changed else text for row, text in enumerate(texts)]
 
-def _with_gap(tokens: list[str], gap: Gap, old: tuple[str, str, str], mark: str) -> str:
-    """Return the text with one gap; what looks like a gap in it already is none."""
-    others = [token.replace(mark, "mask") for token in tokens]
-    others[gap.place] = old[0] + mark + old[2]
-    return " ".join(others)
+    def _replace_one(
+        self, rows: list[int], tokens: list[list[str]], replacements: list[Replacement], model: MaskFiller
+    ) -> set[int]:
+        """Replace one word in each of ``tokens`` in place, and return the ``rows`` for which there was a candidate."""
+        parts = [split_punctuation(words[r.position]) for words, r in zip(tokens, replacements, strict=True)]
+        candidates = model.fill(
+            [
+                _mask(words, r.position, part, model.mask_token)
+                for words, r, part in zip(tokens, replacements, parts, strict=True)
+            ],
+            [word for _, word, _ in parts],
+            self.top_k,
+        )
+        cumulative = candidates.probabilities.cumsum(axis=1)  # (N, k)
+        changed = set()
+        for i, (words, r, (before, word, after)) in enumerate(zip(tokens, replacements, parts, strict=True)):
+            total = cumulative[i, -1]
+            if total == 0:  # no candidate, or the mask token was truncated
+                continue
+            choice = min(int((cumulative[i] <= r.u * total).sum()), cumulative.shape[1] - 1)
+            words[r.position] = before + match_case(model.vocabulary[candidates.word_ids[i, choice]], word) + after
+            changed.add(rows[i])
+        return changed
+
+    def _is_replaceable(self, token: str) -> bool:
+        _, word, _ = split_punctuation(token)
+        return is_word(word) and (self.stop_words == "replace" or word.lower() not in FUNCTION_WORDS)
+
+    def _load_model(self, texts: Sequence[str], view_index: int) -> MaskFiller:
+        names = [name.strip() for name in self.model.split("+") if name.strip()] or [CORPUS_MODEL]
+        name = names[view_index % len(names)]
+        training_texts = tuple(texts) if name == CORPUS_MODEL else ()
+        return load_mask_filler(name, training_texts, self.epochs, self.device, self.similarity_weight)
+
+
+def _mask(tokens: list[str], position: int, part: tuple[str, str, str], mask_token: str) -> str:
+    """Return the text with the word at ``position`` masked; a mask token of the user's is replaced by "mask"."""
+    masked = [token.replace(mask_token, "mask") for token in tokens]
+    before, _, after = part
+    masked[position] = before + mask_token + after
+    return " ".join(masked)
 
 
 @lru_cache(maxsize=3)
-def load_filler(name: str, texts: tuple[str, ...], epochs: int, device: str, closeness: float) -> Filler:
-    """Return a masked language model, loaded once; ``texts`` are what ``own`` learns from."""
-    if name == "own":
-        from coterie.augmenters.language_models.own_training import own_model
+def load_mask_filler(
+    name: str, texts: tuple[str, ...], epochs: int, device: str, similarity_weight: float
+) -> MaskFiller:
+    """Return a masked language model, loaded once; ``texts`` are the training texts of the model "corpus"."""
+    if name == CORPUS_MODEL:
+        from coterie.augmenters.language_models.corpus_masked_lm_training import load_or_train
 
-        return own_model(texts, epochs, device, closeness)
-    from coterie.augmenters.language_models.hub import HubMaskedLM
-    from coterie.augmenters.language_models.own import is_own, load_own
+        return load_or_train(texts, epochs, device, similarity_weight)
+    from coterie.augmenters.language_models.corpus_masked_lm import is_corpus_masked_lm, load_corpus_masked_lm
+    from coterie.augmenters.language_models.hub_masked_lm import HubMaskedLM
 
-    return load_own(Path(name), device, closeness) if is_own(Path(name)) else HubMaskedLM(name, device)
+    if is_corpus_masked_lm(Path(name)):
+        return load_corpus_masked_lm(Path(name), device, similarity_weight)
+    return HubMaskedLM(name, device)

@@ -1,39 +1,39 @@
-"""Word deletion: the noise of TSDAE (Wang et al., EMNLP Findings 2021) and ClusterBERT.
+"""Word deletion: the noise of TSDAE (Wang et al., Findings of EMNLP 2021, arXiv:2104.06979) and of ClusterBERT.
 
-Paper: arXiv:2104.06979. The share that is deleted is 0.6 there.
+TSDAE deletes a share of 0.6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
-from coterie.augmenters.augmenter import Augmenter, Texts
-from coterie.augmenters.seeds import dice, draw
-from coterie.augmenters.words import is_phrase
+from coterie.augmenters.augmenter import Augmenter
+from coterie.augmenters.text_rng import random_choice, text_rngs
+from coterie.augmenters.word_tokens import is_unsegmented
 from coterie.hyper import hyper
 
 
 class DeleteAugmenter(Augmenter, name="delete"):
-    """Deletes each word with the same probability, but never all of them."""
+    """Deletes each word with the same probability, but never all words of a text."""
 
-    after_colon = "strength"
+    main_setting = "strength"
 
     strength: float = hyper(0.6, "probability that a word is deleted; also delete:STRENGTH", gt=0, le=1)
 
-    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterator[str]:
-        """Yield what is left of each text."""
-        for text, rng in dice(texts, number, seed=seed, name=self.name):
-            words = text.split()
-            yield " ".join(words) if delete_words(words, self.strength, rng) else text
+    def make_view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Iterator[str]:
+        """Yield each text without the deleted words."""
+        for text, rng in text_rngs(texts, view_index, seed=seed, name=self.name):
+            tokens = text.split()
+            yield " ".join(tokens) if delete_words(tokens, self.strength, rng) else text
 
 
-def delete_words(words: list[str], p: float, rng: Random) -> bool:
-    """Delete each word with probability ``p``, but never all of them, and say whether one is gone."""
+def delete_words(tokens: list[str], probability: float, rng: Random) -> bool:
+    """Delete each of ``tokens`` in place with ``probability``, but never all, and return whether one was deleted."""
     random = rng.random
-    left = [word for word in words if random() >= p or is_phrase(word)]
-    if len(left) == len(words):
+    kept = [token for token in tokens if random() >= probability or is_unsegmented(token)]
+    if len(kept) == len(tokens):
         return False
-    n_words = len(words)
-    words[:] = left or [draw(rng, words)]
-    return len(words) < n_words
+    n_tokens = len(tokens)
+    tokens[:] = kept or [random_choice(rng, tokens)]
+    return len(tokens) < n_tokens

@@ -1,19 +1,22 @@
-"""The text itself: the encoder's dropout is the noise (SimCSE, arXiv:2104.08821)."""
+"""Unchanged texts as views: the encoder's dropout is the only noise (SimCSE, arXiv:2104.08821)."""
 
 from __future__ import annotations
 
-from coterie.augmenters.augmenter import Augmenter, Texts
+from collections.abc import Sequence
+
+from coterie.augmenters.augmenter import Augmenter
 
 
 class DropoutAugmenter(Augmenter, name="dropout"):
-    """Leaves texts as they are; each pass through the encoder drops other numbers."""
+    """Leaves texts unchanged; views differ only by the encoder's dropout."""
 
-    changes = False
+    changes_input = False
+    is_random = False
 
-    def view(self, texts: Texts, number: int, *, seed: int) -> Texts:
-        """Return the texts themselves."""
+    def view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Sequence[str]:
+        """Return ``texts`` itself, without a copy in the cache."""
         return texts
 
-    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Texts:
-        """Return the texts themselves."""
+    def make_view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Sequence[str]:
+        """Return ``texts`` itself."""
         return texts

@@ -1,105 +1,106 @@
 """EDA: synonym replacement, random insertion, random swap, random deletion (Wei and Zou, EMNLP 2019).
 
-AECL makes its second view by one of the four at strength 0.2. Paper: arXiv:1901.11196.
-Departure: letters, marks and capitals stay unless ``plain`` is set, so that the rest of a text is as it was.
-Departure: where the operation that was drawn finds nothing to change, the next one in random order is tried.
+Paper: arXiv:1901.11196. AECL makes its second view by one of the four at strength 0.2.
+Departure: punctuation and capital letters stay unless ``ascii_lowercase`` is set.
+Departure: if the operation that was drawn cannot change a text, the next one in random order is tried.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Literal
 
-from coterie.augmenters.augmenter import Augmenter, Texts
+from coterie.augmenters.augmenter import Augmenter
 from coterie.augmenters.delete import delete_words
-from coterie.augmenters.seeds import dice, draw, draw_some
-from coterie.augmenters.wordnet_files import WordNet, find_wordnet
-from coterie.augmenters.words import how_many, is_phrase
+from coterie.augmenters.text_rng import random_choice, random_sample, text_rngs
+from coterie.augmenters.word_tokens import is_unsegmented, n_words_to_change
+from coterie.augmenters.wordnet_database import WordNet, find_wordnet
 from coterie.hyper import hyper
 
-Words = list[str]
-Operation = Callable[[Words, int, Random], bool]
-_NOT_PLAIN = re.compile("[^a-z ]+")
+Operation = Callable[[list[str], int, Random], bool]
+"""Changes up to n tokens in place, and returns whether it changed one."""
+_NOT_ASCII_LOWERCASE = re.compile("[^a-z ]+")
 
 
 class EDAAugmenter(Augmenter, name="eda"):
-    """Replaces, inserts, swaps or deletes words: one of the four, or one drawn for each text."""
+    """Replaces, inserts, swaps or deletes words: always the same of the four, or a random one for each text."""
 
-    after_colon = "strength"
+    main_setting = "strength"
 
     strength: float = hyper(0.2, "share of the words that are changed, at least one; also eda:STRENGTH", gt=0, le=1)
     operation: Literal["any", "replace", "insert", "swap", "delete"] = hyper(
-        "any", "what is done; any draws one of the four for each text"
+        "any", "what is done; any: one of the four at random for each text"
     )
-    plain: bool = hyper(False, "write only lower-case a-z, as the files published with AECL do")
-    folder: str = hyper("", "of WordNet's files; empty: COTERIE_WORDNET, or where Debian and Homebrew put them")
+    ascii_lowercase: bool = hyper(False, "keep only the letters a-z in lower case, as in the files published with AECL")
+    wordnet_folder: str = hyper("", "folder of the WordNet files; empty: COTERIE_WORDNET, or the usual folders")
 
-    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterator[str]:
+    def make_view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Iterator[str]:
         """Yield each text with some words changed."""
         operations = self._operations()
-        for text, rng in dice(texts, number, seed=seed, name=self.name):
-            words = _plain(text) if self.plain else text.split()
-            n = how_many(self.strength, len(words))
-            order = draw_some(rng, list(operations), len(operations)) if len(operations) > 1 else operations
-            changed = any(operation(words, n, rng) for operation in order)
-            yield " ".join(words) if changed or self.plain else text
+        for text, rng in text_rngs(texts, view_index, seed=seed, name=self.name):
+            tokens = _ascii_lowercase_words(text) if self.ascii_lowercase else text.split()
+            n = n_words_to_change(self.strength, len(tokens))
+            order = random_sample(rng, list(operations), len(operations)) if len(operations) > 1 else operations
+            changed = any(operation(tokens, n, rng) for operation in order)
+            yield " ".join(tokens) if changed or self.ascii_lowercase else text
+
+    def fingerprint(self) -> str:
+        """Return the settings, and a hash of the WordNet files if they are needed."""
+        wordnet = self._wordnet()
+        return f"{self!r} {wordnet.sha256 if wordnet else ''}"
 
     def _operations(self) -> list[Operation]:
-        thesaurus = self._thesaurus()
-        every: dict[str, Operation] = {
-            "replace": lambda words, n, rng: replace(words, n, rng, thesaurus),
-            "insert": lambda words, n, rng: insert(words, n, rng, thesaurus),
-            "swap": swap,
-            "delete": lambda words, n, rng: delete_words(words, self.strength, rng),
+        wordnet = self._wordnet()
+        operations: dict[str, Operation] = {
+            "replace": lambda tokens, n, rng: replace_by_synonyms(tokens, n, rng, wordnet),
+            "insert": lambda tokens, n, rng: insert_synonyms(tokens, n, rng, wordnet),
+            "swap": swap_words,
+            "delete": lambda tokens, n, rng: delete_words(tokens, self.strength, rng),
         }
-        return list(every.values()) if self.operation == "any" else [every[self.operation]]
+        return list(operations.values()) if self.operation == "any" else [operations[self.operation]]
 
-    def identity(self) -> str:
-        """Return the settings and a hash of WordNet's files, where they are needed."""
-        thesaurus = self._thesaurus()
-        return f"{self!r} {thesaurus.fingerprint if thesaurus else ''}"
-
-    def _thesaurus(self) -> WordNet | None:
+    def _wordnet(self) -> WordNet | None:
         needed = self.operation in ("any", "replace", "insert")
-        return find_wordnet(self.folder, need="The augmenter 'eda'") if needed else None
+        return find_wordnet(self.wordnet_folder, needed_by="The augmenter 'eda'") if needed else None
 
 
-def _plain(text: str) -> Words:
-    """Return the words as TCL and AECL clean them; a text without one such letter stays as it is."""
+def _ascii_lowercase_words(text: str) -> list[str]:
+    """Return the words as TCL and AECL clean them; a text without a letter a-z stays as it is."""
     cleaned = text.lower().replace("-", " ").replace("’", "").replace("'", "")  # noqa: RUF001
-    return _NOT_PLAIN.sub(" ", cleaned).split() or text.split()
+    return _NOT_ASCII_LOWERCASE.sub(" ", cleaned).split() or text.split()
 
 
-def replace(words: Words, n: int, rng: Random, thesaurus: WordNet | None) -> bool:
-    """Put synonyms in the place of ``n`` words, and say whether there was one."""
-    assert thesaurus is not None
-    entry = thesaurus.entry
-    places = [(i, found) for i, word in enumerate(words) if (found := entry(word)) is not None]
-    for i, found in draw_some(rng, places, n):
-        words[i] = found.before + draw(rng, found.synonyms) + found.after
-    return bool(places)
+def replace_by_synonyms(tokens: list[str], n: int, rng: Random, wordnet: WordNet | None) -> bool:
+    """Replace ``n`` of ``tokens`` in place by synonyms, and return whether one has a synonym."""
+    assert wordnet is not None
+    lookup = wordnet.lookup
+    replaceable = [(i, entry) for i, token in enumerate(tokens) if (entry := lookup(token)) is not None]
+    for i, entry in random_sample(rng, replaceable, n):
+        tokens[i] = entry.before + random_choice(rng, entry.synonyms) + entry.after
+    return bool(replaceable)
 
 
-def insert(words: Words, n: int, rng: Random, thesaurus: WordNet | None) -> bool:
-    """Insert ``n`` synonyms of words anywhere, and say whether there was one."""
-    assert thesaurus is not None
-    entries = [found for found in map(thesaurus.entry, words) if found is not None]
+def insert_synonyms(tokens: list[str], n: int, rng: Random, wordnet: WordNet | None) -> bool:
+    """Insert ``n`` synonyms of ``tokens`` at random positions in place, and return whether one has a synonym."""
+    assert wordnet is not None
+    entries = [entry for entry in map(wordnet.lookup, tokens) if entry is not None]
     if not entries:
         return False
     for _ in range(n):
-        words.insert(int(rng.random() * (len(words) + 1)), draw(rng, draw(rng, entries).synonyms))
+        position = int(rng.random() * (len(tokens) + 1))
+        tokens.insert(position, random_choice(rng, random_choice(rng, entries).synonyms))
     return True
 
 
-def swap(words: Words, n: int, rng: Random) -> bool:
-    """Let two words change places, ``n`` times, and say whether there are two different ones."""
-    before = list(words)
-    places = [i for i, word in enumerate(words) if not is_phrase(word)]
-    if len(places) < 2:
+def swap_words(tokens: list[str], n: int, rng: Random) -> bool:
+    """Swap two of ``tokens`` in place, ``n`` times, and return whether the order has changed."""
+    before = list(tokens)
+    positions = [i for i, token in enumerate(tokens) if not is_unsegmented(token)]
+    if len(positions) < 2:
         return False
     for _ in range(n):
-        i, j = draw_some(rng, places, 2)
-        words[i], words[j] = words[j], words[i]
-    return words != before
+        i, j = random_sample(rng, positions, 2)
+        tokens[i], tokens[j] = tokens[j], tokens[i]
+    return tokens != before

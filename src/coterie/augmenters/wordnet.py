@@ -1,39 +1,39 @@
-"""Synonyms from WordNet in the place of words: SCCL's WNet views (TextAttack's WordNetAugmenter there)."""
+"""Synonyms from WordNet: SCCL's "WNet" views, which it makes with TextAttack's WordNetAugmenter."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from coterie.augmenters.augmenter import Augmenter, Texts
-from coterie.augmenters.eda import replace
-from coterie.augmenters.seeds import dice
-from coterie.augmenters.wordnet_files import WordNet, find_wordnet
-from coterie.augmenters.words import how_many
+from coterie.augmenters.augmenter import Augmenter
+from coterie.augmenters.eda import replace_by_synonyms
+from coterie.augmenters.text_rng import text_rngs
+from coterie.augmenters.word_tokens import n_words_to_change
+from coterie.augmenters.wordnet_database import WordNet, find_wordnet
 from coterie.hyper import hyper
 
 
 class WordNetAugmenter(Augmenter, name="wordnet"):
-    """Replaces words by synonyms; stop words are left alone. English; needs WordNet's files."""
+    """Replaces words by synonyms, except function words. English only; needs the WordNet files."""
 
-    after_colon = "strength"
+    main_setting = "strength"
 
     strength: float = hyper(
         0.2, "share of the words that are replaced, at least one; SCCL: 0.1, 0.2, 0.3; also wordnet:STRENGTH",
         gt=0, le=1,
     )  # fmt: skip
-    folder: str = hyper("", "of WordNet's files; empty: COTERIE_WORDNET, or where Debian and Homebrew put them")
+    wordnet_folder: str = hyper("", "folder of the WordNet files; empty: COTERIE_WORDNET, or the usual folders")
 
-    def rewrite(self, texts: Texts, number: int, *, seed: int) -> Iterator[str]:
-        """Yield each text with synonyms in it."""
-        thesaurus = self._thesaurus()
-        for text, rng in dice(texts, number, seed=seed, name=self.name):
-            words = text.split()
-            changed = replace(words, how_many(self.strength, len(words)), rng, thesaurus)
-            yield " ".join(words) if changed else text
+    def make_view(self, texts: Sequence[str], view_index: int, *, seed: int) -> Iterator[str]:
+        """Yield each text with some words replaced by synonyms."""
+        wordnet = self._wordnet()
+        for text, rng in text_rngs(texts, view_index, seed=seed, name=self.name):
+            tokens = text.split()
+            changed = replace_by_synonyms(tokens, n_words_to_change(self.strength, len(tokens)), rng, wordnet)
+            yield " ".join(tokens) if changed else text
 
-    def identity(self) -> str:
-        """Return the settings and a hash of WordNet's files."""
-        return f"{self!r} {self._thesaurus().fingerprint}"
+    def fingerprint(self) -> str:
+        """Return the settings and a hash of the WordNet files."""
+        return f"{self!r} {self._wordnet().sha256}"
 
-    def _thesaurus(self) -> WordNet:
-        return find_wordnet(self.folder, need="The augmenter 'wordnet'")
+    def _wordnet(self) -> WordNet:
+        return find_wordnet(self.wordnet_folder, needed_by="The augmenter 'wordnet'")

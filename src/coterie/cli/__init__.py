@@ -1,1 +1,1 @@
-"""The command line: one file a command. The only place that prints."""
+"""The command line, with one module for each command. Only this package prints."""

@@ -1,4 +1,4 @@
-"""`coterie adapt`: teach an encoder the words of your texts, before anything is grouped."""
+"""`coterie adapt`: adapt an encoder to a set of texts, without clustering them."""
 
 from __future__ import annotations
 
@@ -9,68 +9,70 @@ from typing import Annotated
 import typer
 
 from coterie.cli import options
-from coterie.cli.reading import read_input
-from coterie.cli.tables import progress, say
+from coterie.cli.input import read_input
+from coterie.cli.output import progress, say
+from coterie.cli.targets import reserve_folder
 
 
 def adapt(
     file: options.File,
     out: Annotated[Path, typer.Option("--out", "-o", help="A new folder for the encoder.")],
-    encoder: Annotated[str, typer.Option("--encoder", "-e", help="What is adapted: bundled, or transformer:MODEL.")] = (
-        "bundled"
-    ),
+    encoder: Annotated[
+        str, typer.Option("--encoder", "-e", help="The encoder to adapt: bundled, or transformer:MODEL.")
+    ] = "bundled",
     column: options.Column = None,
     file_format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
-    seed: Annotated[int, typer.Option("--seed", help="Decides every random choice.")] = 0,
+    seed: options.Seed = 0,
     settings: options.Settings = None,
     augment: Annotated[
-        str | None, typer.Option("--augment", "-a", help="The noise [default: delete, of 60 % of the words].")
+        str | None, typer.Option("--augment", "-a", help="The noise.", show_default="delete 60 % of the words")
     ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", help="Keeps a running training [default: OUT.checkpoint].")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it is there.")] = False,
+    checkpoint: options.Checkpoint = None,
+    force: options.Force = False,
+    overwrite: options.Overwrite = False,
+    show_progress: options.ShowProgress = options.Progress.auto,
     quiet: options.Quiet = False,
 ) -> None:
-    """Adapt an encoder to the texts of FILE by denoising them (TSDAE).
+    """Adapt an encoder to the texts of FILE with a denoising auto-encoder (TSDAE).
 
-    Words are deleted, and the encoder must keep enough of a text in its vector
-    for a decoder to tell the whole of it. No labels and no number of clusters
-    are needed. OUT is read by `--encoder transformer:OUT` here, and by
-    SentenceTransformer("OUT") elsewhere, with equal vectors. --set takes the
-    settings of the method `tsdae`.
+    Words are deleted from each text, and a decoder must reconstruct the whole
+    text from its vector. No labels and no number of clusters are needed. OUT is
+    read by `--encoder transformer:OUT` in coterie and by
+    SentenceTransformer("OUT"), with equal vectors. --set takes the settings of
+    the method `tsdae`.
     """
-    from coterie.artifact import check_encoder_folder, save_encoder
-    from coterie.cli.cluster import check_target
-    from coterie.cli.training import given_views, training_settings
+    from coterie.artifact.encoder_folder import save_encoder
+    from coterie.cli.training_options import kept_checkpoint, training_settings, view_columns
     from coterie.encoders.encoder import make_encoder
-    from coterie.encoders.trainable import TransformerNetwork
-    from coterie.encoders.transformer import Transformer
+    from coterie.encoders.engine.network import TransformerNetwork
+    from coterie.encoders.engine.transformer import Transformer
     from coterie.errors import InputError
     from coterie.methods.tsdae import TSDAE
+    from coterie.wording import count
 
-    check_target(out, overwrite)
-    check_encoder_folder(out)
+    reserve_folder(out, force=force or overwrite)
     if not isinstance(make_encoder(encoder), Transformer):
         raise InputError(f"--encoder {encoder}: only a transformer can be adapted; use bundled or transformer:MODEL.")
-    asked = options.parse_settings(settings, TSDAE, owner="the method 'tsdae'")
-    if taken := [name for name in ("guard", "init") if name in asked]:
-        raise InputError(f"--set {taken[0]}: this is about clusters, and there are none here.")
+    values = options.parse_settings(settings, TSDAE, owner="method 'tsdae'")
+    if unused := [name for name in ("guard", "init") if name in values]:
+        raise InputError(f"--set {unused[0]}: this setting is about clusters, and `coterie adapt` makes none.")
     given = read_input(file, column, file_format, encoding, delimiter)
     training = training_settings(TSDAE, augment=augment, checkpoint=checkpoint, log_dir=None, out=out)
-    model = TSDAE(  # one cluster: nothing is grouped
-        n_clusters=1, init="kmeans", guard="off", encoder=encoder, random_state=seed, **training, **asked
+    model = TSDAE(  # one cluster, because nothing is clustered
+        n_clusters=1, init="kmeans", guard="off", encoder=encoder, random_state=seed, **training, **values
     )
-    say(f"{given.table.n_rows:,} texts from column {given.column!r}", quiet=quiet)
+    say(f"{count(given.table.n_rows, 'texts')} from {given.source}", quiet=quiet)
     start = time.perf_counter()
-    with progress(quiet):
-        model.fit(given.items, **given_views(model, given))
-    network = model.objective_.encoder
+    with progress(quiet, show_progress):
+        model.fit(given.items, **view_columns(model, given))
+    network = model.objective_.network
     assert isinstance(network, TransformerNetwork)
-    save_encoder(network, out)
-    costs = [record["reconstruction"] for record in model.history_]
-    fell = f"a token costs {costs[-1]:.2f} nats, {costs[0]:.2f} in the first epoch; " if costs else ""
-    say(f"Adapted: {fell}{time.perf_counter() - start:.0f} s.", quiet=quiet)
+    with kept_checkpoint(model):
+        save_encoder(network, out, overwrite=force or overwrite)
+    model.remove_checkpoint()
+    losses = [record["reconstruction"] for record in model.history_]
+    change = f"loss per token {losses[-1]:.2f} nats ({losses[0]:.2f} in the first epoch), " if losses else ""
+    say(f"Adapted: {change}{time.perf_counter() - start:.0f} s.", quiet=quiet)
     say(f"Written to {out}. To use it: coterie cluster {file} -k K --encoder transformer:{out}", quiet=quiet)

@@ -1,78 +1,79 @@
-"""`coterie assign`: file new texts, or images, in the groups of a saved model."""
+"""`coterie assign`: assign new texts or images to the clusters of a saved model."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coterie.cli import options
-from coterie.cli.reading import read_folder, read_input
-from coterie.cli.tables import progress, say
+from coterie.cli.input import read_folder, read_input
+from coterie.cli.output import check_printable, progress, say, write_or_print
+from coterie.cli.results import for_spreadsheets, with_assignments
+from coterie.cli.targets import reserve_file
 
 if TYPE_CHECKING:
-    from coterie.data.files import Table
+    from coterie.fitting import Assignment
 
 
 def assign(
     model: options.Model,
-    file: options.FileOrFolder,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="A file to write; stdout without it.")] = None,
+    files: options.Files,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write.", show_default="stdout")] = None,
     column: options.Column = None,
+    text_columns: options.TextColumns = None,
     file_format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    header: options.Header = None,
+    sheet: options.Sheet = None,
     vectors: options.Vectors = None,
+    min_confidence: options.MinConfidence = None,
+    allow_encoder: options.AllowEncoder = None,
+    force: options.Force = False,
+    raw: options.Raw = False,
     as_json: options.Json = False,
+    show_progress: options.ShowProgress = options.Progress.auto,
     quiet: options.Quiet = False,
 ) -> None:
-    """Give each text of FILE its cluster and how sure that is, in the format of the file.
+    """Add the cluster, its name and the confidence of each text to the table FILE, in the format of the file.
 
-    MODEL is the folder `model` inside what `coterie cluster --out` wrote. Where
-    it was made of images, FILE is a folder, and the answer a CSV.
+    For a model of images, FILE is a folder and the result is a CSV file.
     """
-    from coterie.artifact import load, read_config
-    from coterie.data.files import dump_table, named_for, write_table
-    from coterie.errors import InputError
+    from coterie.artifact.model import Artifact
+    from coterie.data.files import convert_for
+    from coterie.wording import count
 
-    if read_config(model)["encoder"].get("reads") == "images":
-        given = read_folder(file, column=column, format=file_format, delimiter=delimiter, vectors=vectors)
+    reserve_file(out, force=force)
+    artifact = Artifact.open(model)
+    if artifact.config["encoder"]["input_type"] == "images":
+        given = read_folder(
+            files, column=column, text_columns=text_columns, format=file_format, delimiter=delimiter, vectors=vectors
+        )
     else:
-        given = read_input(file, column, file_format, encoding, delimiter, vectors)
-    check_column(given.column)
-    if out is None and given.table.format == "parquet" and not as_json:
-        raise InputError("Parquet cannot go to the terminal. Name a file with --out, or use --json.")
-    target = None if out is None else named_for(given.table, out)
-    with progress(quiet):
-        labels, confidence = load(model).assign(given.items)
-    table = with_assignments(target or given.table, labels, confidence)
-    table = _as_jsonl(table) if as_json else table
-    if out is None:
-        sys.stdout.buffer.write(dump_table(table))
-    else:
-        write_table(table, out)
-        say(f"{table.n_rows:,} {given.noun} assigned, written to {out}", quiet=quiet)
+        given = read_input(
+            files, column, file_format, encoding, delimiter, vectors,
+            text_columns=text_columns, header=header, sheet=sheet,
+        )  # fmt: skip
+    check_printable(given.table, out, as_json=as_json)
+    target = given.table if out is None else convert_for(given.table, out)
+    with progress(quiet, show_progress):
+        fitted = artifact.load(allow=allow_encoder or ())
+        if min_confidence is not None:
+            fitted.set_params(min_confidence=min_confidence)
+        found = fitted.assignment(given.items)
+    table = with_assignments(target, found, artifact.clusters().names)
+    table = table if as_json else for_spreadsheets(table, raw=raw, quiet=quiet)
+    write_or_print(table, out, as_json=as_json)
+    say_set_aside(found, fitted.min_confidence, given.noun, quiet=quiet)
+    if out is not None:
+        say(f"{count(table.n_rows, given.noun)} assigned, written to {out}", quiet=quiet)
 
 
-def check_column(column: str) -> None:
-    """Refuse texts in a column that the result would overwrite."""
-    from coterie.errors import InputError
+def say_set_aside(found: Assignment, min_confidence: float, noun: str, *, quiet: bool) -> None:
+    """Print how many items have no cluster because of their confidence."""
+    from coterie.wording import count
 
-    if column in ("cluster", "confidence"):
-        raise InputError(f"The texts are in a column called {column!r}, which the result needs. Rename it first.")
-
-
-def with_assignments(table: Table, labels: Any, confidence: Any) -> Table:
-    """Return the table with the columns cluster and confidence; both empty for blank texts."""
-    return table.with_columns(
-        cluster=[int(k) if k >= 0 else None for k in labels],
-        confidence=[round(float(c), 4) if c == c else None for c in confidence],  # noqa: PLR0124
-    )
-
-
-def _as_jsonl(table: Table) -> Table:
-    from dataclasses import replace
-
-    return replace(table, format="jsonl")
+    if n := int(((found.labels < 0) & (found.confidence < min_confidence)).sum()):
+        say(f"{count(n, noun)} set aside: confidence below {min_confidence:g}.", quiet=quiet)

@@ -1,4 +1,4 @@
-"""`coterie bench`: measure methods on the papers' sets, and show ours beside the published."""
+"""`coterie bench`: run methods on labeled data sets, and compare their scores with the published ones."""
 
 from __future__ import annotations
 
@@ -9,138 +9,206 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.cli import options
-from coterie.cli.errors import guarded
-from coterie.cli.tables import say
+from coterie.cli.errors import handle_errors
+from coterie.cli.output import say, show
 
 if TYPE_CHECKING:
-    from coterie.benchmarks.jobs import Result
-    from coterie.benchmarks.run import Outcome
+    from coterie.experiments.jobs import Result
+    from coterie.experiments.runner import Outcome
+    from coterie.experiments.user_file import UserFile
 
-app = typer.Typer(help="Measure methods on the papers' sets, beside the published scores.", no_args_is_help=True)
+app = typer.Typer(
+    help="Run methods on labeled data sets and compare with published scores.",
+    no_args_is_help=True,
+    context_settings=options.HELP_NAMES,
+)
 
 
 class Preset(StrEnum):
-    """Which recipes are used."""
+    """A set of recipes."""
 
     paper = "paper"
     cpu = "cpu"
 
 
+class TableFormat(StrEnum):
+    """The format of a table of results."""
+
+    markdown = "markdown"
+    csv = "csv"
+    latex = "latex"
+
+
 def run(
-    methods: Annotated[str, typer.Option("--methods", "-m", help="Between commas; `coterie methods` lists them.")],
+    methods: Annotated[str, typer.Option("--methods", "-m", help="Separated by commas; `coterie methods` lists them.")],
     sets: Annotated[
-        str, typer.Option("--sets", "-s", help="Between commas; `papers` are the eight that the papers share.")
+        str,
+        typer.Option(
+            "--sets",
+            "-s",
+            help="Separated by commas: data sets, `papers` (the eight that the papers share), your own labeled files.",
+        ),
     ] = "papers",
-    seeds: Annotated[int, typer.Option("--seeds", "-n", help="How many, counted from 0.")] = 1,
-    preset: Annotated[
-        Preset, typer.Option("--preset", "-p", help="The papers' settings, or ours for two cores, one for all sets.")
-    ] = Preset.paper,
-    encoder: Annotated[
-        str, typer.Option("--encoder", "-e", help="Instead of the recipe's; `coterie encoders` lists them.")
-    ] = "",
-    variant: Annotated[str, typer.Option("--variant", help="A recipe laid over the others, e.g. official-code.")] = "",
-    settings: options.Settings = None,
-    split: Annotated[
-        bool, typer.Option("--split", help="Learn from the train part of a set, be judged on its test part.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The results [default: benchmarks/results/PRESET.jsonl].")
+    text: Annotated[
+        str | None,
+        typer.Option("--text", help="The text column of your files.", show_default="found automatically"),
     ] = None,
+    truth: Annotated[str | None, typer.Option("--truth", help="The column of the true labels of your files.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", "-n", help="The number of seeds, counted from 0.")] = 1,
+    preset: Annotated[
+        Preset | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            help="paper: the settings of the papers; cpu: our settings for two CPU cores.",
+            show_default="paper; cpu for your files",
+        ),
+    ] = None,
+    encoder: Annotated[
+        str, typer.Option("--encoder", "-e", help="Instead of the recipe's encoder; `coterie encoders` lists them.")
+    ] = "",
+    variant: Annotated[
+        str, typer.Option("--variant", help="A recipe with changed settings, e.g. an ablation or official-code.")
+    ] = "",
+    settings: options.Settings = None,
+    split: Annotated[bool, typer.Option("--split", help="Fit on the training split, score on the test split.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The results file.", show_default="benchmarks/results/PRESET.jsonl"),
+    ] = None,
+    show_progress: options.ShowProgress = options.Progress.auto,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run what is missing in the results, one line of JSON a job.
+    """Run all jobs that have no result yet, and append their results to a file.
 
-    A job is a method on a set with an encoder and a seed; K is the set's. True
-    labels are used for the scores only. Stopped, the same command goes on with
-    the jobs that are left. --set and --variant concern the methods that know
-    them.
+    A job is one method on one data set with one encoder and one seed. The
+    number of clusters is the number of classes; true labels are used for the
+    scores only. After an interruption, the same command continues with the
+    missing jobs. --set and --variant apply to the methods that have them. A
+    method without a recipe runs with its default settings.
     """
-    from coterie.benchmarks.cache import default_folder
-    from coterie.benchmarks.jobs import expand
-    from coterie.benchmarks.run import missing, run_jobs
+    from coterie.experiments.embedding_cache import default_folder
+    from coterie.experiments.jobs import expand
+    from coterie.experiments.runner import missing, run_jobs
+    from coterie.wording import count
 
-    target = out or _default(preset)
+    names = _split_list(sets)
+    own = _user_files(names, text, truth)
+    preset = preset or (Preset.cpu if own else Preset.paper)
+    target = out or _default_file(preset)
     jobs = expand(
-        _listed(methods), _listed(sets), seeds, preset.value,
-        variant=variant, encoder=encoder, overrides=_pairs(settings), split=split,
-    )  # fmt: skip
+        _split_list(methods),
+        names,
+        seeds,
+        preset.value,
+        variant=variant,
+        encoder=encoder,
+        overrides=_parse_pairs(settings),
+        split=split,
+        files=own,
+    )
     left = missing(jobs, target)
-    say(f"{len(jobs)} jobs, {len(jobs) - len(left)} of them in {target} already", quiet=quiet)
-    failed = 0
+    say(f"{count(len(jobs), 'jobs')}, already in {target}: {len(jobs) - len(left)}", quiet=quiet)
+    n_failed = 0
     try:
-        for number, outcome in enumerate(run_jobs(left, target, default_folder(), show=not quiet), start=1):
-            say(f"{number:>{len(str(len(left)))}}/{len(left)}  {_told(outcome)}", quiet=quiet and not outcome.failure)
-            failed += bool(outcome.failure)
+        outcomes = run_jobs(left, target, default_folder(), progress="off" if quiet else show_progress.value)
+        for number, outcome in enumerate(outcomes, start=1):
+            counter = f"{number:>{len(str(len(left)))}}/{len(left)}"
+            say(f"{counter}  {_describe(outcome)}", quiet=quiet and not outcome.failure)
+            n_failed += bool(outcome.failure)
     except KeyboardInterrupt:
-        more = len(missing(jobs, target))
-        raise KeyboardInterrupt(f"Stopped. The same command does the {more} jobs that {target} lacks.") from None
-    if failed:
-        say(f"{failed} jobs failed and are tried again by the same command.")
+        rest = count(len(missing(jobs, target)), "missing jobs")
+        raise KeyboardInterrupt(f"Stopped. The same command runs the {rest} of {target}.") from None
+    if n_failed:
+        say(f"{count(n_failed, 'jobs')} failed. The same command tries again.")
         raise typer.Exit(1)
-    say(f"Written to {target}. The table: coterie bench table {target}", quiet=quiet)
+    say(f"Results are in {target}. To see the table: coterie bench table {target}", quiet=quiet)
 
 
-Files = Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Results; without it those of --preset.")]
-ItsPreset = Annotated[Preset, typer.Option("--preset", "-p", help="Whose results, when no FILE is given.")]
-Methods = Annotated[str, typer.Option("--methods", "-m", help="Only these, between commas.")]
-Sets = Annotated[str, typer.Option("--sets", "-s", help="Only these, between commas.")]
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[FILE]...", help="Results files.", show_default="the file of --preset"),
+]
+FilePreset = Annotated[Preset, typer.Option("--preset", "-p", help="Selects the results file if no FILE is given.")]
+Methods = Annotated[str, typer.Option("--methods", "-m", help="Only these methods, separated by commas.")]
+Sets = Annotated[str, typer.Option("--sets", "-s", help="Only these data sets, separated by commas.")]
 
 
 def table(
     files: Files = None,
-    preset: ItsPreset = Preset.paper,
+    preset: FilePreset = Preset.paper,
     metrics: Annotated[
-        str, typer.Option("--metrics", help="Between commas: acc, nmi, nmi_geometric, ari, ami, purity, ece, ...")
+        str,
+        typer.Option("--metrics", help="Separated by commas: acc, nmi, nmi_geometric, ari, ami, purity, ece, ..."),
     ] = "acc,nmi",
     methods: Methods = "",
     sets: Sets = "",
+    table_format: Annotated[
+        TableFormat, typer.Option("--format", "-f", help="The format of the table.")
+    ] = TableFormat.markdown,
 ) -> None:
-    """Show results as a Markdown table: ours, the published score, and k-means on the same encoder."""
-    from coterie.benchmarks.table import make_table
+    """Print results as a table, with the published scores and k-means on the same encoder."""
+    from coterie.experiments.table import make_table
 
-    typer.echo(make_table(_results(files, preset, methods, sets), _listed(metrics)))
+    show(make_table(_read_results(files, preset, methods, sets), _split_list(metrics), table_format.value))
 
 
-def guard(files: Files = None, preset: ItsPreset = Preset.paper, methods: Methods = "", sets: Sets = "") -> None:
-    """Show how well the guard chose: the NMI of the epoch that it kept, beside those it could have kept."""
-    from coterie.benchmarks.verdicts import make_verdicts
+def guard(files: Files = None, preset: FilePreset = Preset.paper, methods: Methods = "", sets: Sets = "") -> None:
+    """Print how well the guard selects epochs: the NMI of the kept epoch, the best epoch and the last epoch."""
+    from coterie.experiments.guard_report import make_guard_report
 
-    typer.echo(make_verdicts(_results(files, preset, methods, sets)))
+    show(make_guard_report(_read_results(files, preset, methods, sets)))
 
 
 for command in (run, table, guard):
-    app.command()(guarded(command))
+    app.command()(handle_errors(command))
 
 
-def _results(files: list[Path] | None, preset: Preset, methods: str, sets: str) -> list[Result]:
-    from coterie.benchmarks.jobs import expand_sets
-    from coterie.benchmarks.results import read_results
+def _read_results(files: list[Path] | None, preset: Preset, methods: str, sets: str) -> list[Result]:
     from coterie.errors import InputError
+    from coterie.experiments.jobs import expand_sets
+    from coterie.experiments.results import read_results
 
-    paths = files or [_default(preset)]
+    paths = files or [_default_file(preset)]
     if absent := [path for path in paths if not path.is_file()]:
-        raise InputError(f"There are no results in {absent[0]}. `coterie bench run` makes them.")
-    kept_sets, kept_methods = expand_sets(_listed(sets)), _listed(methods)
-    results = [
-        result
-        for path in paths
-        for result in read_results(path)
-        if (not sets or result["set"] in kept_sets) and (not methods or result["method"] in kept_methods)
-    ]
+        raise InputError(f"There is no results file {absent[0]}. `coterie bench run` writes results.")
+    results = [result for path in paths for result in read_results(path)]
+    if methods:
+        kept_methods = _split_list(methods)
+        results = [result for result in results if result["method"] in kept_methods]
+    if sets:
+        files_of_users = {result["set"] for result in results if "file" in result}
+        names = _split_list(sets)
+        kept_sets = {*expand_sets([name for name in names if name not in files_of_users]), *names}
+        results = [result for result in results if result["set"] in kept_sets]
     if not results:
         raise InputError(f"There are no such results in {', '.join(map(str, paths))}.")
     return results
 
 
-def _default(preset: Preset) -> Path:
+def _user_files(names: list[str], text: str | None, truth: str | None) -> dict[str, UserFile]:
+    """Return the sets that are files; raise an error if columns are named and there is none."""
+    from coterie.datasets import DATASETS
+    from coterie.errors import InputError
+    from coterie.experiments.user_file import user_file
+
+    found = [name for name in names if name not in DATASETS and Path(name).is_file()]
+    if (text or truth) and not found:
+        raise InputError("--text and --truth name columns of your own file, but --sets names none that exists.")
+    return {name: user_file(name, text, truth) for name in found}
+
+
+def _default_file(preset: Preset) -> Path:
     return Path("benchmarks") / "results" / f"{preset.value}.jsonl"
 
 
-def _listed(text: str) -> list[str]:
-    return list(dict.fromkeys(word for word in (part.strip() for part in text.split(",")) if word))
+def _split_list(text: str) -> list[str]:
+    """Return the names in a list separated by commas, without duplicates."""
+    names = [part.strip() for part in text.split(",")]
+    return list(dict.fromkeys(name for name in names if name))
 
 
-def _pairs(settings: list[str] | None) -> dict[str, str]:
+def _parse_pairs(settings: list[str] | None) -> dict[str, str]:
     from coterie.errors import InputError
 
     pairs = {}
@@ -152,7 +220,7 @@ def _pairs(settings: list[str] | None) -> dict[str, str]:
     return pairs
 
 
-def _told(outcome: Outcome) -> str:
+def _describe(outcome: Outcome) -> str:
     if outcome.result is None:
         return f"{outcome.job}  failed: {outcome.failure}"
     scores = outcome.result["label_based"]

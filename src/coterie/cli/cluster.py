@@ -1,100 +1,140 @@
-"""`coterie cluster`: from a file of texts, or a folder of images, to groups, a table and a model."""
+"""`coterie cluster`: cluster a file of texts or a folder of images."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coterie.cli import options
-from coterie.cli.reading import Input, read_folder, read_input
-from coterie.cli.tables import print_clusters, print_json, print_topics, progress, say
+from coterie.cli.cluster_view import print_clusters
+from coterie.cli.input import Input, read_folder, read_input
+from coterie.cli.output import print_json, print_topics, progress, say
+from coterie.cli.results import cluster_columns, for_spreadsheets, with_assignments
+from coterie.cli.targets import reserve_folder
+from coterie.cli.training_options import kept_checkpoint
 
 if TYPE_CHECKING:
     from coterie.clusterer import Clusterer
+    from coterie.data.files import Table
+    from coterie.describe.cluster_table import ClusterTable
 
 
 def cluster(
-    file: options.FileOrFolder,
-    n_clusters: Annotated[int, typer.Option("--clusters", "-k", help="How many groups.")],
+    files: options.Files,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new folder for the assignments, the table and the model.")
     ] = None,
-    method: Annotated[str, typer.Option("--method", "-m", help="`coterie methods` lists them.")] = "neighbours",
-    encoder: Annotated[
-        str | None, typer.Option("--encoder", "-e", help="`coterie encoders` lists them [default: bundled, or image].")
-    ] = None,
-    items: Annotated[options.Kind, typer.Option("--items", help="What FILE holds.")] = options.Kind.texts,
+    n_clusters: options.NClusters = "auto",
+    method: Annotated[str, typer.Option("--method", "-m", help="`coterie methods` lists them.")] = "neighbors",
+    encoder: options.EncoderName = None,
+    items: Annotated[options.InputType, typer.Option("--items", help="What is clustered.")] = options.InputType.texts,
     column: options.Column = None,
+    text_columns: options.TextColumns = None,
     file_format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    header: options.Header = None,
+    sheet: options.Sheet = None,
     vectors: options.Vectors = None,
-    on_empty: Annotated[
-        options.OnEmpty, typer.Option("--on-empty", help="Blank texts: keep them without a cluster, or refuse.")
-    ] = options.OnEmpty.keep,
-    seed: Annotated[int, typer.Option("--seed", help="Decides every random choice.")] = 0,
+    on_empty: options.BlankTexts = options.OnEmpty.keep,
+    min_confidence: options.MinConfidence = None,
+    seed: options.Seed = 0,
     settings: options.Settings = None,
-    augment: Annotated[
-        str | None, typer.Option("--augment", "-a", help="What makes views of a text; `coterie augmenters` lists them.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", help="Keeps a running training [default: OUT.checkpoint].")
-    ] = None,
+    augment: options.AugmenterName = None,
+    checkpoint: options.Checkpoint = None,
     log_dir: Annotated[Path | None, typer.Option("--log-dir", help="Folder for a log of every epoch.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it is there.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write the page report.html.")] = False,
+    no_texts: options.NoTexts = False,
+    raw: options.Raw = False,
+    force: options.Force = False,
+    overwrite: options.Overwrite = False,
     as_json: options.Json = False,
+    show_progress: options.ShowProgress = options.Progress.auto,
     quiet: options.Quiet = False,
 ) -> None:
-    """Group the texts of FILE, or with --items images the images of a folder.
+    """Cluster the texts of FILE, or with --items images the images of a folder.
 
-    Without --out only the table is shown. With it, a folder is written:
-    assignments in the format of FILE with the columns cluster and confidence,
-    clusters.csv with the table, and the model for `coterie assign`. A method
-    that trains keeps OUT.checkpoint while it runs: stopped or killed, the same
-    command goes on from there.
+    Without --out, only the table of clusters is shown. With --out, a folder is
+    written: assignments in the format of FILE with the columns cluster,
+    cluster_name, confidence, second_cluster and margin, clusters.csv with the
+    table, the model for `coterie assign`, and report.html: a map and all texts
+    in one page that needs no network.
+    A method that trains writes OUT.checkpoint while it runs. After an
+    interruption, the same command continues from there.
     """
-    from coterie.cli.assign import check_column
-    from coterie.cli.training import given_views, training_settings
+    from coterie.cli.assign import say_set_aside
+    from coterie.cli.report import make_page
+    from coterie.cli.training_options import training_settings, view_columns
     from coterie.clusterer import METHODS
+    from coterie.clustering.n_clusters import n_clusters_range
+    from coterie.wording import count
 
     cls = METHODS[method]
-    check_target(out, overwrite)
-    if items is options.Kind.images:
-        given = read_folder(file, column=column, format=file_format, delimiter=delimiter, vectors=vectors)
+    n_clusters_range(n_clusters)  # before the file is read
+    reserve_folder(out, force=force or overwrite)
+    if items is options.InputType.images:
+        given = read_folder(
+            files, column=column, text_columns=text_columns, format=file_format, delimiter=delimiter, vectors=vectors
+        )
     else:
-        given = read_input(file, column, file_format, encoding, delimiter, vectors)
-    check_column(given.column)
+        given = read_input(
+            files, column, file_format, encoding, delimiter, vectors,
+            text_columns=text_columns, header=header, sheet=sheet,
+        )  # fmt: skip
     model = cls(
-        n_clusters=n_clusters,
-        encoder=_chosen(encoder, items, vectors),
+        n_clusters=int(n_clusters) if n_clusters.isdecimal() else n_clusters,
+        encoder=_encoder(encoder, items, vectors),
+        min_confidence=min_confidence or 0.0,
         on_empty=on_empty.value,
         random_state=seed,
         **training_settings(cls, augment=augment, checkpoint=checkpoint, log_dir=log_dir, out=out),
-        **options.parse_settings(settings, cls, owner=f"the method {method!r}"),
+        **options.parse_settings(settings, cls, owner=f"method {method!r}"),
     )
-    place = f"column {given.column!r}" if given.noun == "texts" else file
-    say(f"{given.table.n_rows:,} {given.noun} from {place}", quiet=quiet)
+    say(f"{count(given.table.n_rows, given.noun)} from {given.source}", quiet=quiet)
     start = time.perf_counter()
-    with progress(quiet):
-        model.fit(given.items, **given_views(model, given))
-    rows = _describe(model, given)
+    with progress(quiet, show_progress):
+        model.fit(given.items, **view_columns(model, given))
+    table = _describe(model, given)
     if out is not None:
-        _write(out, model, given, rows)
-    _show(rows, given.noun, as_json=as_json)
+        with progress(quiet, show_progress):
+            page = None if no_report else make_page(model, given, table, with_texts=not no_texts)
+        tables = _tables(given, model, table, raw=raw)
+        _write(out, model, tables, table, page, overwrite=force or overwrite)
+    _show(table, as_json=as_json)
+    say_set_aside(model.assignment_, model.min_confidence, given.noun, quiet=quiet)
+    _say_model(model, time.perf_counter() - start, quiet=quiet)
+    if out is None:
+        say("Nothing is saved without --out.", quiet=quiet)
+    else:
+        _say_written(out, model, given, has_page=page is not None, quiet=quiet)
+
+
+def _say_model(model: Clusterer, seconds: float, *, quiet: bool) -> None:
+    """Say what the guard kept, which numbers of clusters are good, and how long it took."""
+    from coterie.wording import count
+
     if hasattr(model, "guard_"):
         say(str(model.guard_), quiet=quiet)
-    say(f"{n_clusters} clusters in {time.perf_counter() - start:.0f} s.", quiet=quiet)
-    what = "FILE" if given.noun == "texts" else "FOLDER"
-    where = f"Written to {out}. New {given.noun}: coterie assign {out}/model {what}"
-    say(where if out else "Nothing saved; --out saves.", quiet=quiet)
+    for sentence in model.n_clusters_curve_.sentences if model.n_clusters_curve_ else ():
+        say(sentence, quiet=quiet)
+    say(f"{count(model.n_clusters_, 'clusters')} in {seconds:.0f} s.", quiet=quiet)
 
 
-def _chosen(encoder: str | None, items: options.Kind, vectors: Path | None) -> str:
-    """Return the encoder that fits what is clustered."""
-    from coterie.encoders.encoder import kind_of
+def _say_written(out: Path, model: Clusterer, given: Input, *, has_page: bool, quiet: bool) -> None:
+    """Say what was written, and how to use it."""
+    argument = "FILE" if given.noun == "texts" else "FOLDER"
+    allow = "".join(f" --allow-encoder {source}" for source in model.encoder_.outside_sources())
+    say(f"Written to {out}. New {given.noun}: coterie assign {out} {argument}{allow}", quiet=quiet)
+    if has_page:
+        say(f"Open {out / 'report.html'} in a browser.", quiet=quiet)
+
+
+def _encoder(encoder: str | None, items: options.InputType, vectors: Path | None) -> str:
+    """Return the encoder for the input; raise an error if ``encoder`` takes another input."""
+    from coterie.encoders.encoder import input_type_of
     from coterie.errors import InputError
 
     if vectors is not None:
@@ -102,59 +142,56 @@ def _chosen(encoder: str | None, items: options.Kind, vectors: Path | None) -> s
     encoder = encoder or {"texts": "bundled", "images": "image"}[items.value]
     if encoder == "precomputed":
         raise InputError("The encoder 'precomputed' needs your vectors: name them with --vectors FILE.npy")
-    if kind_of(encoder) != items.value:
-        raise InputError(f"The encoder {encoder!r} reads {kind_of(encoder)}, not {items.value}: see --items.")
+    if input_type_of(encoder) != items.value:
+        raise InputError(f"The encoder {encoder!r} takes {input_type_of(encoder)}, not {items.value}: see --items.")
     return encoder
 
 
-def _show(rows: list[dict[str, Any]], noun: str, *, as_json: bool) -> None:
+def _describe(model: Clusterer, given: Input) -> ClusterTable:
+    """Return the table of clusters; for vectors and images, with the texts or files of the input as examples."""
+    from coterie.describe.tree import cluster_tree
+
+    if given.items is given.texts:
+        return model.describe()
+    table = model.describe(given.texts)
+    if given.noun == "texts":
+        texts = ["" if text is None else str(text) for text in given.texts]
+        model.tree_ = cluster_tree(model.cluster_centers_, table, texts, model.labels_)
+    return table
+
+
+def _show(table: ClusterTable, *, as_json: bool) -> None:
     if as_json:
-        print_json(rows)
+        print_json(table.as_dicts())
         return
-    print_clusters(rows, noun)
-    if "topics" in rows[0]:
-        print_topics((row["cluster"], row["topics"]) for row in rows)
+    print_clusters(table)
+    if "topics" in table.columns:
+        print_topics((row.cluster, [topic.as_dict() for topic in row.topics]) for row in table)
 
 
-def check_target(out: Path | None, overwrite: bool) -> None:
-    """Refuse a place for results that is taken or cannot be made, before the work and not after it."""
-    from coterie.errors import InputError
-
-    if out is None:
-        return
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file; --out names a folder.")
-    if out.is_dir() and any(out.iterdir()) and not overwrite:
-        raise InputError(f"The folder {out} is not empty. Name a new one, or add --overwrite.")
-    if not out.parent.is_dir():
-        raise InputError(f"Cannot write {out}: the folder {out.parent} does not exist.")
+def _tables(given: Input, model: Clusterer, table: ClusterTable, *, raw: bool) -> dict[str, Table]:
+    """Return the tables to write, by the names of their files."""
+    assigned = with_assignments(given.table, model.assignment_, table.names)
+    clusters = cluster_columns(table, given.table)
+    return {
+        f"assignments{assigned.suffix}": for_spreadsheets(assigned, raw=raw),
+        "clusters.csv": for_spreadsheets(clusters, raw=raw, quiet=True),
+    }
 
 
-def _describe(model: Clusterer, given: Input) -> list[dict[str, Any]]:
-    from coterie.describe.clusters import describe
-    from coterie.describe.topics import topics_of
-
-    texts = ["" if text is None else str(text) for text in given.texts]
-    words = given.noun == "texts"  # the name of a file says little
-    rows = describe(
-        texts, model.labels_, model.confidence_, model.n_clusters, topics=topics_of(model), with_words=words
-    )
-    return [row.as_dict() for row in rows]
-
-
-def _write(out: Path, model: Clusterer, given: Input, rows: list[dict[str, Any]]) -> None:
+def _write(
+    out: Path, model: Clusterer, tables: dict[str, Table], table: ClusterTable, page: str | None, *, overwrite: bool
+) -> None:
     from coterie.artifact import save
-    from coterie.cli.assign import with_assignments
     from coterie.data.atomic import atomic_folder
-    from coterie.data.files import Table, write_table
+    from coterie.data.files import write_table
+    from coterie.data.ownership import write_marker
 
-    table = with_assignments(given.table, model.labels_, model.confidence_)
-    summary = {name: [row[name] for row in rows] for name in rows[0]}
-    summary["keywords"] = [", ".join(words) for words in summary["keywords"]]
-    summary["examples"] = [" | ".join(texts) for texts in summary["examples"]]
-    if "topics" in summary:
-        summary["topics"] = [" | ".join(", ".join(topic["words"][:5]) for topic in row["topics"]) for row in rows]
-    with atomic_folder(out) as folder:
-        write_table(table, folder / f"assignments{table.suffix}")
-        write_table(Table(summary, "csv"), folder / "clusters.csv")
-        save(model, folder / "model", clusters=rows)
+    with kept_checkpoint(model), atomic_folder(out, overwrite=overwrite) as folder:
+        for name, written in tables.items():
+            write_table(written, folder / name)
+        save(model, folder / "model", clusters=table)
+        if page is not None:
+            (folder / "report.html").write_text(page, encoding="utf-8")
+        write_marker(folder)
+    model.remove_checkpoint()  # last: until here the same command would resume from it

@@ -1,4 +1,4 @@
-"""`coterie`: the list of commands. Nothing heavy is imported until a command runs."""
+"""`coterie`: the list of commands. Large packages are imported only when a command runs."""
 
 from __future__ import annotations
 
@@ -7,29 +7,64 @@ from typing import Annotated
 import typer
 
 import coterie
-from coterie.cli import adapt, assign, augment, bench, cluster, evaluate, info, listings, pairs, retrieve, topics
-from coterie.cli.errors import guarded
+from coterie.cli import (
+    adapt,
+    assign,
+    augment,
+    bench,
+    cache,
+    cluster,
+    compare,
+    embed,
+    evaluate,
+    info,
+    listings,
+    options,
+    pairs,
+    report,
+    retrieve,
+    topics,
+    tree,
+)
+from coterie.cli.errors import Commands, check_streams, handle_errors
 
 app = typer.Typer(
     name="coterie",
-    help="Turn a pile of short texts into clear groups, and keep a model that files new texts the same way.",
+    cls=Commands,
+    help="Cluster short texts or images, and save a model that assigns new ones to the same clusters.",
     epilog="Start here: coterie datasets helpdesk --out tickets.csv, "
-    "then: coterie cluster tickets.csv -k 16 --out groups",
+    "then: coterie cluster tickets.csv -k 16 --out clusters",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings=options.HELP_NAMES,
 )
 for command in (
-    cluster.cluster, assign.assign, info.info, topics.topics, evaluate.evaluate, augment.augment,
-    adapt.adapt, pairs.pairs, retrieve.retrieve,
-    listings.methods, listings.encoders, listings.augmenters, listings.datasets,
-):  # fmt: skip
-    app.command()(guarded(command))
+    cluster.cluster,
+    assign.assign,
+    info.info,
+    report.report,
+    compare.compare,
+    topics.topics,
+    tree.tree,
+    evaluate.evaluate,
+    embed.embed,
+    augment.augment,
+    adapt.adapt,
+    pairs.pairs,
+    retrieve.retrieve,
+    listings.methods,
+    listings.encoders,
+    listings.augmenters,
+    listings.datasets,
+    cache.cache,
+):
+    app.command()(handle_errors(command))
 app.add_typer(bench.app, name="bench")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show: bool) -> None:
+    if show:
         typer.echo(f"coterie {coterie.__version__}")
         raise typer.Exit
 
@@ -45,4 +80,5 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
+    check_streams()
     app()

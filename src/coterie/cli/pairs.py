@@ -1,18 +1,18 @@
-"""`coterie pairs`: which texts training moved together, and which apart."""
+"""`coterie pairs`: the pairs of texts whose similarity training changed most."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coterie.cli import options
-from coterie.cli.reading import Input, read_input
-from coterie.cli.tables import print_json, print_table, progress
+from coterie.cli.input import Input, read_input
+from coterie.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from coterie.evaluation.pairs import Pair
+    from coterie.clusterer import Clusterer
+    from coterie.evaluation.moved_pairs import Pair
 
 
 def pairs(
@@ -20,25 +20,29 @@ def pairs(
     file: options.File,
     truth: Annotated[str, typer.Option("--truth", "-t", help="The column of the true labels.")],
     before: Annotated[
-        str, typer.Option("--before", help="Encoder to compare with [default: the model's, as it was]; see `encoders`.")
+        str,
+        typer.Option("--before", help="Encoder to compare with.", show_default="the model's encoder before training"),
     ] = "",
-    n_pairs: Annotated[int, typer.Option("--pairs", "-n", min=1, help="Pairs of every kind.")] = 10,
+    n_pairs: Annotated[int, typer.Option("--pairs", "-n", min=1, help="Number of pairs of each kind.")] = 10,
     column: options.Column = None,
     file_format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    allow_encoder: options.AllowEncoder = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show pairs of texts of FILE whose cosine MODEL changed most, by whether their labels are the same.
+    """Show the pairs of texts of FILE whose cosine similarity MODEL changed most.
 
-    Five kinds: same label and close before and after, same label moved together
-    or apart, other label moved together or apart. The true labels are used to
-    sort the pairs only.
+    There are five kinds: same label and similar before and after training, same
+    label and moved together or apart, other label and moved together or apart.
+    The true labels are used only to group the pairs.
     """
+    from coterie.artifact import load
+
     given = read_input(file, column, file_format, encoding, delimiter)
     with progress(quiet):
-        found, texts, labels = _find(model, given, truth, before, n_pairs)
+        found, texts, labels = _find(load(model, allow=allow_encoder or ()), given, truth, before, n_pairs)
     rows = [_row(pair, texts, labels) for pair in found]
     if as_json:
         print_json(rows)
@@ -51,29 +55,32 @@ def pairs(
     print_table(columns, cells, right=["before", "after"], cut=["texts"])
 
 
-def _find(folder: Path, given: Input, truth: str, before: str, n: int) -> tuple[list[Pair], list[str], list[str]]:
-    from coterie.artifact import load
-    from coterie.data.columns import text_column
+def _find(model: Clusterer, given: Input, truth: str, before: str, n: int) -> tuple[list[Pair], list[str], list[str]]:
+    """Return the pairs, the distinct texts, and the label of each distinct text."""
+    from coterie.data.text_column import text_column
     from coterie.data.texts import check_texts
     from coterie.encoders.encoder import make_encoder
-    from coterie.evaluation.pairs import telling_pairs
+    from coterie.evaluation.moved_pairs import moved_pairs
 
     labels = given.table.columns[text_column(given.table, truth)]
     checked = check_texts(given.texts)
-    first: dict[int, int] = {}
-    for row, position in enumerate(checked.inverse.tolist()):  # equal texts are one; blank ones none
+    first_row: dict[int, int] = {}  # of each distinct text
+    for row, position in enumerate(checked.inverse.tolist()):
         if position >= 0:
-            first.setdefault(position, row)
+            first_row.setdefault(position, row)
     texts = checked.unique
-    kept = [str(labels[first[position]]) for position in range(len(texts))]
-    model = load(folder)
-    untouched = make_encoder(before).fit(texts) if before else model.encoder_
-    return telling_pairs(untouched.embed(texts), model.transform(texts), kept, n_pairs=n), list(texts), kept
+    text_labels = [str(labels[first_row[position]]) for position in range(len(texts))]
+    untrained = make_encoder(before).fit(texts) if before else model.encoder_
+    found = moved_pairs(untrained.embed(texts), model.transform(texts), text_labels, n_pairs=n)
+    return found, texts, text_labels
 
 
 def _row(pair: Pair, texts: list[str], labels: list[str]) -> dict[str, Any]:
-    rows = (pair.first, pair.second)
+    members = (pair.first, pair.second)
     return {
-        "kind": pair.kind, "before": round(pair.before, 4), "after": round(pair.after, 4),
-        "labels": [labels[i] for i in rows], "texts": [texts[i] for i in rows],
-    }  # fmt: skip
+        "kind": pair.kind,
+        "before": round(pair.before, 4),
+        "after": round(pair.after, 4),
+        "labels": [labels[i] for i in members],
+        "texts": [texts[i] for i in members],
+    }

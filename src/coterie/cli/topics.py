@@ -1,8 +1,7 @@
-"""`coterie topics`: what the clusters of a model are about, and what single texts are about."""
+"""`coterie topics`: the topics of the clusters of a model, and the topics of single texts."""
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,90 +9,99 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coterie.cli import options
-from coterie.cli.reading import Input, read_input
-from coterie.cli.tables import print_json, print_topics, progress, say
+from coterie.cli.input import Input, read_input
+from coterie.cli.output import check_printable, print_json, print_topics, progress, say, write_or_print
+from coterie.cli.results import add_columns, for_spreadsheets
+from coterie.cli.targets import reserve_file
 
 if TYPE_CHECKING:
+    from coterie.clusterer import Clusterer
     from coterie.data.files import Table
 
 
 def topics(
     model: options.Model,
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Texts, to see how much of each topic each has; - for stdin.")
+        str | None, typer.Argument(metavar="[FILE]", help="Texts whose topic proportions are computed; - for stdin.")
     ] = None,
-    words: Annotated[int, typer.Option("--words", "-n", min=1, max=10, help="Words shown of a topic.")] = 5,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="With FILE: a file to write; else stdout.")] = None,
+    words: Annotated[int, typer.Option("--words", "-n", min=1, max=10, help="Number of words of a topic.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="With FILE: the file to write.", show_default="stdout")
+    ] = None,
     column: options.Column = None,
     file_format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    allow_encoder: options.AllowEncoder = None,
+    force: options.Force = False,
+    raw: options.Raw = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show the topics of every cluster of MODEL: their share of its texts, and their most likely words.
+    """Show the topics of each cluster of MODEL: their share of its texts, and their most probable words.
 
-    With FILE, give each of its texts its cluster and the share of each topic of
-    that cluster (topic_1, topic_2, ... in the order of the table), in the format
-    of the file. A method without topics is refused; deccrl has them.
+    With FILE, add to the table the cluster of each text and the proportion of
+    each topic of that cluster (topic_1, topic_2, ... as in the table of topics),
+    in the format of the file. Only models of the method deccrl have topics.
     """
-    from coterie.artifact import read_config
+    from coterie.artifact.model import Artifact
     from coterie.errors import InputError
 
-    config = read_config(model)
-    told = config.get("notes", {}).get("topics")
-    if not told:
-        raise InputError(f"{model} has no topics. The method 'deccrl' learns them from texts; this is {_made(config)}.")
+    reserve_file(out, force=force)
+    artifact = Artifact.open(model)
+    saved = artifact.config.get("notes", {}).get("topics")
+    if not saved:
+        origin = _origin(artifact.config)
+        raise InputError(f"{model} has no topics. The method 'deccrl' learns topics from texts; this is {origin}.")
     if file is None:
-        _show(told, words, as_json=as_json)
+        _show(saved, words, as_json=as_json)
         return
     given = read_input(file, column, file_format, encoding, delimiter)
+    check_printable(given.table, out, as_json=as_json)
     with progress(quiet):
-        table = _proportions(model, given)
-    _give(table, out, as_json=as_json, quiet=quiet)
+        table = _with_proportions(artifact.load(allow=allow_encoder or ()), given)
+    table = table if as_json else for_spreadsheets(table, raw=raw, quiet=quiet)
+    _write(table, out, as_json=as_json, quiet=quiet)
 
 
-def _made(config: dict[str, Any]) -> str:
+def _origin(config: dict[str, Any]) -> str:
     reconstruct = config["params"].get("reconstruct")
     return f"made by {config['method']!r}" + (f" with reconstruct={reconstruct}" if reconstruct else "")
 
 
-def _show(told: list[list[dict[str, Any]]], n_words: int, *, as_json: bool) -> None:
+def _show(saved: list[list[dict[str, Any]]], n_words: int, *, as_json: bool) -> None:
     if not as_json:
-        print_topics(enumerate(told), n_words=n_words)
+        print_topics(enumerate(saved), n_words=n_words)
         return
-    cut = [[topic | {"words": topic["words"][:n_words]} for topic in topics] for topics in told]
-    print_json([{"cluster": cluster, "topics": topics} for cluster, topics in enumerate(cut)])
+    shortened = [[topic | {"words": topic["words"][:n_words]} for topic in topics] for topics in saved]
+    print_json([{"cluster": cluster, "topics": topics} for cluster, topics in enumerate(shortened)])
 
 
-def _proportions(folder: Path, given: Input) -> Table:
-    """Return the table with the columns cluster and topic_1 to topic_T; empty for blank texts."""
-    from coterie.artifact import load
-    from coterie.clusterer import BlankTextWarning
-    from coterie.topical import TopicalClusterer
+def _with_proportions(model: Clusterer, given: Input) -> Table:
+    """Return the table with the columns cluster and topic_1 to topic_T; they are empty for blank texts."""
+    from coterie.errors import BlankTextWarning
+    from coterie.topic_clusterer import TopicClusterer
 
-    model = load(folder)
-    assert isinstance(model, TopicalClusterer)  # its notes hold topics
+    assert isinstance(model, TopicClusterer)  # only its models save topics
     labels = model.predict(given.texts)
-    with warnings.catch_warnings(action="ignore", category=BlankTextWarning):  # said once, by predict
-        shares = model.proportions(given.texts)
+    with warnings.catch_warnings(action="ignore", category=BlankTextWarning):  # already shown by predict
+        proportions = model.proportions(given.texts)
     columns = {
-        f"topic_{number}": [round(float(share), 4) if k >= 0 else None for share, k in zip(column, labels, strict=True)]
-        for number, column in enumerate(shares.T, start=1)
+        f"topic_{number}": [
+            round(float(share), 4) if label >= 0 else None for share, label in zip(shares, labels, strict=True)
+        ]
+        for number, shares in enumerate(proportions.T, start=1)
     }
-    return given.table.with_columns(cluster=[int(k) if k >= 0 else None for k in labels], **columns)
+    clusters = [int(label) if label >= 0 else None for label in labels]
+    return add_columns(given.table, {"cluster": clusters} | columns)
 
 
-def _give(table: Table, out: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from dataclasses import replace
+def _write(table: Table, out: Path | None, *, as_json: bool, quiet: bool) -> None:
+    from coterie.data.files import convert_for
+    from coterie.wording import count
 
-    from coterie.data.files import dump_table, named_for, write_table
-    from coterie.errors import InputError
-
-    if out is not None:
-        write_table(named_for(table, out), out)
-        say(f"{table.n_rows:,} texts, written to {out}", quiet=quiet)
+    if out is None:
+        write_or_print(table, None, as_json=as_json)
         return
-    if table.format == "parquet" and not as_json:
-        raise InputError("Parquet cannot go to the terminal. Name a file with --out, or use --json.")
-    sys.stdout.buffer.write(dump_table(replace(table, format="jsonl") if as_json else table))
+    write_or_print(convert_for(table, out), out, as_json=False)
+    say(f"{count(table.n_rows, 'texts')}, written to {out}", quiet=quiet)

@@ -1,1 +1,1 @@
-"""Texts and tables: read, checked once, and only then used."""
+"""Reading, checking and writing input: tables, texts, vectors and images."""

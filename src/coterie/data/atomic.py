@@ -1,66 +1,115 @@
-"""Write whole or not at all: work under a temporary name beside the target, then rename."""
+"""Atomic writes: write under a temporary name beside the target, then rename.
+
+An interrupted write leaves the target as it was. What a killed process leaves behind is removed by the next write to
+the same target.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from safetensors import SafetensorError
+
+from coterie.data.exchange import exchange
+from coterie.data.ownership import check_folder
+from coterie.data.temporary import backup_name, lock_folder, temporary_folder, unlock
 from coterie.errors import InputError
 
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes ``target`` when the block ends well."""
+    """Yield the path of a temporary file that replaces ``target`` when the block ends without an error.
+
+    The file is in a temporary folder, because libraries write temporary files of their own beside it.
+    """
     _check_parent(target)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    target = target.resolve()
+    with temporary_folder(target) as folder, _errors_name(target, folder):
+        temporary = folder / target.name
+        temporary.touch()
         yield temporary
         _flush(temporary)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        _flush(target.parent)
 
 
 @contextmanager
-def atomic_folder(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes ``target``; a folder already there is replaced at the end."""
-    target = target.resolve()
+def atomic_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield a temporary folder that gets the name ``target`` when the block ends without an error.
+
+    A folder of that name is replaced if it is empty, or with ``overwrite`` if it has only files that coterie wrote.
+    """
     _check_parent(target)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    target = target.resolve()
+    with temporary_folder(target) as temporary, _errors_name(target, temporary):
         yield temporary
         for path in temporary.rglob("*"):
             _flush(path)
-            path.chmod((0o777 if path.is_dir() else 0o666) & ~_umask())  # whatever the library that wrote it thinks
+            mode = 0o777 if path.is_dir() else 0o666  # libraries write files with other modes
+            path.chmod(mode & ~_umask())
         temporary.chmod(0o777 & ~_umask())
-        if target.exists():  # a folder cannot be renamed over a full one: move the old one aside first
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            _swap(target, old, temporary)
-            shutil.rmtree(old)
-        else:
-            temporary.replace(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        check_folder(target, overwrite=overwrite)  # last, because the block may have taken hours
+        _replace_folder(target, temporary)
+        _flush(target.parent)
 
 
-def _swap(target: Path, old: Path, new: Path) -> None:
-    """Move ``target`` to ``old`` and ``new`` to ``target``; if that fails, ``target`` is as it was."""
+def check_writable(target: Path) -> None:
+    """Raise :class:`InputError` if nothing can be written beside ``target``; leave nothing behind."""
+    _check_parent(target)
     try:
-        target.replace(old)
-    except OSError:
-        old.rmdir()
-        raise
-    try:
+        with temporary_folder(target.resolve()):
+            pass
+    except OSError as error:
+        raise InputError(f"Cannot write {target}: {error.strerror}.") from None
+
+
+def _replace_folder(target: Path, new: Path) -> None:
+    """Give ``new`` the name ``target``. An older folder of that name is then called ``new``, or is deleted."""
+    if not target.exists():
         new.replace(target)
-    except BaseException:
-        old.replace(target)
+    elif not exchange(new, target):
+        _rename_twice(target, new)
+
+
+def _rename_twice(target: Path, new: Path) -> None:
+    """Rename ``target`` to a backup and ``new`` to ``target``; undo the first if the second fails."""
+    lock = lock_folder(target)  # so that no other process removes the backup as a leftover
+    backup = backup_name(target)
+    try:
+        try:
+            target.replace(backup)
+        except OSError:
+            backup.rmdir()
+            raise
+        try:
+            new.replace(target)
+        except BaseException:
+            backup.replace(target)
+            raise
+        shutil.rmtree(backup)
+    finally:
+        unlock(lock)
+
+
+@contextmanager
+def _errors_name(target: Path, temporary: Path) -> Iterator[None]:
+    """Name ``target`` instead of the temporary file in errors of the system; safetensors' become such errors."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise OSError(None, str(error), str(target)) from error
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(target)) from error
+    except OSError as error:
+        if error.errno is not None and (error.filename is None or str(error.filename).startswith(str(temporary))):
+            error.filename = str(target)
         raise
 
 
@@ -70,10 +119,14 @@ def _check_parent(target: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Make sure the bytes are on disk before a rename says that they are."""
-    if path.is_file():
-        with path.open("rb") as stream:
-            os.fsync(stream.fileno())
+    """Make sure the bytes of a file, or the names in a folder, are on disk."""
+    if not path.is_file() and not (path.is_dir() and hasattr(os, "O_DIRECTORY")):  # Windows opens no folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:

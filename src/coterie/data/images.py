@@ -1,13 +1,13 @@
-"""Check and read images once, first: arrays, a folder, or a list of files become one array of small squares.
+"""Check and deduplicate images: an array, a folder, or a list of files becomes one array of small square images.
 
-An array that already fits stays as it is and needs no other package. Everything else is Pillow's work (extra
-``images``): an image is turned as its EXIF says, laid on white where it is transparent, cut to a square around its
-middle, and resized.
+An array of the right shape is used as it is. Everything else needs Pillow (extra ``images``): an image is rotated
+by its EXIF orientation, pasted on white where it is transparent, cropped to the central square, and resized.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -19,35 +19,36 @@ from numpy.typing import NDArray
 
 from coterie.contracts import Items, Pixels
 from coterie.data.atomic import atomic_folder
-from coterie.data.rows import OnEmpty, Rows, collapse, frame_column
-from coterie.errors import InputError, MissingExtraError
+from coterie.data.limits import PIXELS
+from coterie.data.ownership import check_folder, write_marker
+from coterie.data.rows import OnEmpty, Rows, deduplicate, frame_column
+from coterie.errors import InputError, MissingExtraError, UnreadableImageWarning
 from coterie.progress import track
+from coterie.wording import count
 
-LARGEST = 32  # side up to which images keep their size where nobody asks for another
+MAX_SIDE = 32  # images up to this side keep their size unless another size is set
 SUFFIXES = (".png", ".jpg", ".jpeg")
-_GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "F")  # Pillow's modes without colour
-_LUMA = np.array([19595, 38470, 7471])  # of 65536: Pillow's own weights, so that files and arrays agree
-
-
-class UnreadableImageWarning(UserWarning):
-    """Some files are no images that can be read, and get no cluster."""
+_GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "F")  # Pillow's modes without color
+_LUMA = np.array([19595, 38470, 7471])  # of 65536: Pillow's weights, so that files and arrays give equal grays
 
 
 @dataclass(frozen=True)
 class Images(Rows[Pixels]):
-    """Distinct images (N, S, S, C), C 1 or 3, and the way back to the rows they came from."""
+    """The distinct images (N, S, S, C) of an input, C being 1 or 3, and the distinct image of each row."""
 
     noun = "images"
-    warning = UnreadableImageWarning
+    blank_warning = UnreadableImageWarning
 
-    failures: tuple[str, ...] = ()  # the name of each unreadable file, and why
+    failures: tuple[str, ...] = ()  # name of each unreadable file, and the reason
 
     @property
-    def complaint(self) -> str:
-        """What to say of the unreadable files."""
-        return f"{self.n_blank} of {self.n_rows} images cannot be read and get no cluster: {_listed(self.failures)}."
+    def blank_message(self) -> str:
+        """Text of the warning about unreadable files."""
+        failures = _join_first(self.failures)
+        verb = "gets" if self.n_blank == 1 else "get"
+        return f"{self.n_blank} of {count(self.n_rows, 'images')} cannot be read and {verb} no cluster: {failures}."
 
-    def contents(self) -> Iterator[bytes]:
+    def digests(self) -> Iterator[bytes]:
         """Yield a digest of each distinct image."""
         return (_digest(image) for image in self.unique)
 
@@ -60,60 +61,60 @@ def check_images(
     channels: int | None = None,
     on_empty: OnEmpty = "keep",
 ) -> Images:
-    """Return what can be clustered of ``images``, or raise :class:`InputError` naming the row or the file.
+    """Return the deduplicated ``images``, or raise :class:`InputError` with the row or file that is wrong.
 
     ``images`` is an array (N, H, W) or (N, H, W, C) of bytes, or of numbers from 0 to 1; a folder; a list or Series of
-    files; or a data frame together with the name of its ``column`` of files. Without ``side`` and ``channels`` they
-    keep their own, if they agree and are no larger than 32 x 32.
+    files; or a data frame together with the name of its ``column`` of files. Without ``side`` and ``channels``, images
+    keep their own if all are equal and no larger than 32 x 32.
     """
-    found = _found(images, column)
-    if not len(found):
+    source = _as_array_or_files(images, column)
+    if not len(source):
         raise InputError("There are no images. Give at least as many images as clusters.")
     failures: dict[int, str] = {}
-    if isinstance(found, np.ndarray):
-        pixels = _from_array(found, side, channels)
+    if isinstance(source, np.ndarray):
+        pixels = _from_array(source, side, channels)
     else:
-        pixels, failures = _from_files(found, side, channels)
+        pixels, failures = _from_files(source, side, channels)
     if failures and on_empty == "error":
         raise InputError(
-            f"{len(failures)} of {len(found)} images cannot be read: {_listed(list(failures.values()))}. Remove them, "
-            "or use on_empty='keep' (--on-empty keep) to leave them without a cluster."
+            f"{len(failures)} of {len(source)} images cannot be read: {_join_first(list(failures.values()))}. "
+            "Remove them, or use on_empty='keep' (--on-empty keep) to leave them without a cluster."
         )
-    if len(failures) == len(found):
-        raise InputError(f"None of the {len(found)} images can be read: {_listed(list(failures.values()))}.")
+    if len(failures) == len(source):
+        raise InputError(f"None of the {len(source)} images can be read: {_join_first(list(failures.values()))}.")
     keys = [None if row in failures else _digest(image) for row, image in enumerate(pixels)]
-    distinct, inverse, counts = collapse(keys)
-    first = np.full(len(distinct), len(keys))
-    told = inverse >= 0
-    np.minimum.at(first, inverse[told], np.flatnonzero(told))
-    return Images(pixels[first], inverse, counts, tuple(failures.values()))
+    distinct, inverse, counts = deduplicate(keys)
+    first_row = np.full(len(distinct), len(keys))
+    readable = np.flatnonzero(inverse >= 0)
+    np.minimum.at(first_row, inverse[readable], readable)
+    return Images(pixels[first_row], inverse, counts, tuple(failures.values()))
 
 
 def image_files(folder: str | Path) -> list[Path]:
     """Return the PNG and JPEG files below ``folder``, sorted by their names."""
     folder = Path(folder)
     if not folder.is_dir():
-        what = "is a file" if folder.exists() else "does not exist"
-        raise InputError(f"{folder} {what}. Name a folder with images (PNG, JPEG).")
+        problem = "is a file" if folder.exists() else "does not exist"
+        raise InputError(f"{folder} {problem}. Name a folder with images (PNG, JPEG).")
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     if not files:
         raise InputError(f"There are no images (PNG, JPEG) in the folder {folder}.")
     return files
 
 
-def write_folder(images: Items, labels: Sequence[str], folder: Path) -> None:
-    """Write images (N, S, S, C) as PNG files in a new folder, in a folder for each label."""
-    if folder.exists():
-        raise InputError(f"{folder} is there already. Name a new folder.")
+def write_folder(images: Items, labels: Sequence[str], folder: Path, *, overwrite: bool = False) -> None:
+    """Write images (N, S, S, C) as PNG files into a new folder, with one subfolder for each label."""
+    check_folder(folder, overwrite=overwrite)
     pillow = _pillow()
-    with atomic_folder(folder) as temporary:
+    with atomic_folder(folder, overwrite=overwrite) as temporary:
         for number, (image, label) in enumerate(zip(images, labels, strict=True)):
             (temporary / label).mkdir(exist_ok=True)
             pillow.Image.fromarray(np.squeeze(image)).save(temporary / label / f"{number:05}.png")
+        write_marker(temporary)
 
 
-def _found(images: Any, column: str | None) -> NDArray[Any] | list[Path]:
-    """Return the images as an array, or the files that hold them."""
+def _as_array_or_files(images: Any, column: str | None) -> NDArray[Any] | list[Path]:
+    """Return an array of images as an array, and everything else as a list of files."""
     if isinstance(images, str | Path):
         return list(image_files(images))
     if hasattr(images, "columns"):  # a pandas or polars data frame
@@ -150,8 +151,8 @@ def _from_array(array: NDArray[Any], side: int | None, channels: int | None) -> 
         )
     pixels = _as_bytes(array)[..., None] if array.ndim == 3 else _as_bytes(array)
     height, width = pixels.shape[1:3]
-    side = side or (height if height == width <= LARGEST else LARGEST)
-    pixels = _recoloured(pixels, channels or pixels.shape[3])
+    side = side or (height if height == width <= MAX_SIDE else MAX_SIDE)
+    pixels = _convert_channels(pixels, channels or pixels.shape[3])
     if (height, width) == (side, side):
         return np.ascontiguousarray(pixels)
     pillow = _pillow()
@@ -161,24 +162,24 @@ def _from_array(array: NDArray[Any], side: int | None, channels: int | None) -> 
 
 
 def _as_bytes(array: NDArray[Any]) -> Pixels:
-    """Return an array of bytes, or raise :class:`InputError` naming the first row that has other values."""
+    """Return the images as bytes, or raise :class:`InputError` with the first row that is out of range."""
     if array.dtype == np.uint8:
         return array
     if array.dtype.kind not in "biuf":
         raise InputError(f"Expected images of numbers, got an array of {array.dtype}.")
     top = 1 if array.dtype.kind in "bf" else 255
-    bad = ~((array >= 0) & (array <= top)).reshape(len(array), -1).all(axis=1)  # NaN is neither
+    bad = ~((array >= 0) & (array <= top)).reshape(len(array), -1).all(axis=1)  # True for NaN
     if bad.any():
         row = int(bad.argmax())
         advice = " Divide by 255, or give uint8." if top == 1 else ""
         raise InputError(
-            f"Row {row + 1} holds values from {array[row].min():g} to {array[row].max():g}, expected 0 to {top}."
-            f"{advice}"
+            f"Row {row + 1} has values from {array[row].min():g} to {array[row].max():g}, expected 0 to {top}.{advice}"
         )
     return np.rint(array * (255 / top)).astype(np.uint8)
 
 
-def _recoloured(pixels: Pixels, channels: int) -> Pixels:
+def _convert_channels(pixels: Pixels, channels: int) -> Pixels:
+    """Return gray images as color images, or color images as gray images."""
     if pixels.shape[3] == channels:
         return pixels
     if channels == 3:
@@ -191,42 +192,49 @@ def _recoloured(pixels: Pixels, channels: int) -> Pixels:
 
 
 def _from_files(files: list[Path], side: int | None, channels: int | None) -> tuple[Pixels, dict[int, str]]:
-    """Return the images (N, S, S, C), and by row what is wrong with those that cannot be read."""
+    """Return the images (N, S, S, C), and for each unreadable row its file and the reason."""
     pillow = _pillow()
     if side is None or channels is None:
-        own_side, own_channels = _agreed(pillow, files)
-        side, channels = side or own_side, channels or own_channels
+        common_side, common_channels = _common_shape(pillow, files)
+        side = side or common_side
+        channels = channels or common_channels
     pixels: Pixels = np.zeros((len(files), side, side, channels), dtype=np.uint8)
     failures: dict[int, str] = {}
     with track("Reading", len(files)) as advance:
         for row, path in enumerate(files):
             try:
-                with pillow.Image.open(path) as image:
+                with _open(pillow, path) as image:
+                    PIXELS.check(image.width * image.height, "it")
                     pixels[row] = _square(pillow, image, side, channels)
-            except _broken(pillow) as error:
+            except InputError as error:
+                failures[row] = f"{path} ({str(error).removesuffix('.')})"
+            except _read_errors() as error:
                 failures[row] = f"{path} ({_reason(error)})"
             advance(1)
     return pixels, failures
 
 
-def _agreed(pillow: ModuleType, files: list[Path]) -> tuple[int, int]:
-    """Return the side and the channels that all files have, as their headers say; 32 and colour where they differ."""
-    sizes, modes = set(), set()
+def _common_shape(pillow: ModuleType, files: list[Path]) -> tuple[int, int]:
+    """Return the side and the channels of all files, from their headers; 32 and 3 if the files differ."""
+    sizes = set()
+    modes = set()
     for path in files:
         try:
-            with pillow.Image.open(path) as image:
+            with _open(pillow, path) as image:
                 sizes.add(image.size)
                 modes.add(image.mode)
-        except _broken(pillow):  # told when it is read
+        except _read_errors():  # reported when the whole file is read
             continue
     width, height = sizes.pop() if len(sizes) == 1 else (0, 1)
-    return width if width == height <= LARGEST else LARGEST, 1 if modes <= set(_GRAY) else 3
+    side = width if width == height <= MAX_SIDE else MAX_SIDE
+    channels = 1 if modes <= set(_GRAY) else 3
+    return side, channels
 
 
 def _square(pillow: ModuleType, image: Any, side: int, channels: int) -> Pixels:
-    """Return the middle of ``image`` as a square (S, S, C)."""
+    """Return the central square of ``image``, resized to (S, S, C)."""
     image = pillow.ImageOps.exif_transpose(image)
-    if image.mode.startswith("I"):  # 16 bits a pixel, which Pillow would clip instead of scale
+    if image.mode.startswith("I"):  # 16 bits a pixel: Pillow would clip instead of scaling
         image = pillow.Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
     if image.has_transparency_data:
         white = pillow.Image.new("RGBA", image.size, "white")
@@ -237,14 +245,26 @@ def _square(pillow: ModuleType, image: Any, side: int, channels: int) -> Pixels:
     return np.asarray(image).reshape(side, side, channels)
 
 
-def _broken(pillow: ModuleType) -> tuple[type[Exception], ...]:
-    return OSError, ValueError, SyntaxError, EOFError, pillow.Image.DecompressionBombError
+@contextmanager
+def _open(pillow: ModuleType, path: Path) -> Iterator[Any]:
+    """Open an image of any size; Pillow's limit is fixed, so ours is checked instead."""
+    limit = pillow.Image.MAX_IMAGE_PIXELS
+    pillow.Image.MAX_IMAGE_PIXELS = None
+    try:
+        with pillow.Image.open(path) as image:
+            yield image
+    finally:
+        pillow.Image.MAX_IMAGE_PIXELS = limit
+
+
+def _read_errors() -> tuple[type[Exception], ...]:
+    return OSError, ValueError, SyntaxError, EOFError, MemoryError, OverflowError
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
-    return "it is no image, or damaged"
+    return "it is not an image, or damaged"
 
 
 def _pillow() -> ModuleType:
@@ -260,6 +280,6 @@ def _digest(image: Pixels) -> bytes:
     return blake2b(np.ascontiguousarray(image).data, digest_size=16).digest()
 
 
-def _listed(names: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _join_first(names: Sequence[str], n: int = 3) -> str:
+    more = f" and {len(names) - n} more" if len(names) > n else ""
+    return ", ".join(names[:n]) + more

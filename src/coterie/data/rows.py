@@ -1,4 +1,4 @@
-"""Distinct items and the way back to the rows they came from, whatever the items are."""
+"""The rows of an input with duplicates removed, for every type of item."""
 
 from __future__ import annotations
 
@@ -12,72 +12,108 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import InputError
+from coterie.printable import listed
 
 OnEmpty = Literal["keep", "error"]
+"""What happens to blank texts and unreadable images: keep them without a cluster, or raise an error."""
 T = TypeVar("T", bound=Any)
 H = TypeVar("H", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Rows(ABC, Generic[T]):
-    """Each distinct item once. A row that has none, a blank text or an unreadable file, gets no cluster."""
+    """The distinct items of an input, and the distinct item of each row.
+
+    A row is blank if it has no item: a blank text or an unreadable image file. Blank rows get no cluster.
+    """
 
     noun: ClassVar[str]
-    warning: ClassVar[type[UserWarning]]
+    """What the items are called in messages."""
+    blank_warning: ClassVar[type[UserWarning]]
+    """Category of the warning about blank rows."""
 
-    unique: T
-    inverse: NDArray[np.int64]  # (rows,) position in `unique`; -1 where the row is blank
-    counts: NDArray[np.int64]  # (len(unique),)
+    unique: T  # the distinct items, in order of appearance
+    inverse: NDArray[np.int64]  # (n_rows,) position in `unique`; -1 for a blank row
+    counts: NDArray[np.int64]  # (n_distinct,) number of rows of each distinct item
 
     @property
     def n_rows(self) -> int:
-        """How many rows the caller gave."""
+        """Number of rows of the input."""
         return len(self.inverse)
 
     @property
+    def n_distinct(self) -> int:
+        """Number of distinct items."""
+        return len(self.unique)
+
+    @property
     def n_blank(self) -> int:
-        """How many of them say nothing."""
+        """Number of blank rows."""
         return int((self.inverse < 0).sum())
 
     @property
     @abstractmethod
-    def complaint(self) -> str:
-        """What to say of the blank rows."""
+    def blank_message(self) -> str:
+        """Text of the warning about blank rows."""
 
     @abstractmethod
-    def contents(self) -> Iterator[bytes]:
-        """Yield what tells each distinct item from the others."""
+    def digests(self) -> Iterator[bytes]:
+        """Yield bytes that identify each distinct item."""
 
-    def spread(self, values: NDArray[Any], blank: Any) -> NDArray[Any]:
-        """Give each row the value of its distinct item, and ``blank`` to blank rows."""
+    def too_few_message(self, n_clusters: int) -> str:
+        """Return the error message for fewer distinct items than clusters."""
+        rows = f" (of {self.n_rows} rows, {self.n_blank} of them blank)" if self.n_rows != self.n_distinct else ""
+        return (
+            f"{n_clusters} clusters need at least {n_clusters} distinct {self.noun}, but there are "
+            f"{self.n_distinct}{rows}. Use fewer clusters or more {self.noun}."
+        )
+
+    def expand(self, values: NDArray[Any], blank: Any) -> NDArray[Any]:
+        """Return the values (n_distinct, ...) of distinct items as values (n_rows, ...) of rows.
+
+        Blank rows get the value ``blank``.
+        """
         full = np.full((self.n_rows, *values.shape[1:]), blank, dtype=np.result_type(values, type(blank)))
-        told = self.inverse >= 0
-        full[told] = values[self.inverse[told]]
+        valid = self.inverse >= 0
+        full[valid] = values[self.inverse[valid]]
         return full
+
+    def take(self, rows: NDArray[np.int64]) -> Any:
+        """Return some of the distinct items."""
+        return [self.unique[i] for i in rows] if isinstance(self.unique, list) else self.unique[rows]
 
     def sha256(self) -> str:
         """Return a hash of all rows in order."""
-        contents = [b"", *self.contents()]
+        digests = [b"", *self.digests()]  # position 0 is for blank rows
         digest = hashlib.sha256()
         for position in self.inverse:
-            digest.update(contents[position + 1] + b"\n")
+            digest.update(digests[position + 1] + b"\n")
         return digest.hexdigest()
 
 
-def collapse(keys: Iterable[H | None]) -> tuple[list[H], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys in order of appearance, the place of each row (-1 for None), and their counts."""
-    position: dict[H, int] = {}
-    inverse = np.array([-1 if key is None else position.setdefault(key, len(position)) for key in keys], dtype=np.int64)
-    counts = np.bincount(inverse[inverse >= 0], minlength=len(position))
-    return list(position), inverse, counts.astype(np.int64)
+def deduplicate(keys: Iterable[H | None]) -> tuple[list[H], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys in order of appearance, the position of each row (-1 for None), and the counts."""
+    positions: dict[H, int] = {}
+    inverse = np.array(
+        [-1 if key is None else positions.setdefault(key, len(positions)) for key in keys], dtype=np.int64
+    )
+    counts = np.bincount(inverse[inverse >= 0], minlength=len(positions))
+    return list(positions), inverse, counts.astype(np.int64)
 
 
-def frame_column(frame: Any, column: str | None, what: str) -> list[Any]:
-    """Return a column of a pandas or polars data frame: the one that is named, or the only one."""
+def with_columns(frame: Any, **columns: NDArray[Any]) -> Any:
+    """Return a copy of a pandas or polars data frame with more columns; columns of these names are replaced."""
+    if hasattr(frame, "with_columns"):  # polars
+        return frame.with_columns(**{name: frame.__class__({name: values})[name] for name, values in columns.items()})
+    return frame.assign(**columns)
+
+
+def frame_column(frame: Any, column: str | None, noun: str) -> list[Any]:
+    """Return the values of ``column`` of a pandas or polars data frame; without a name, of its only column."""
     names = list(frame.columns)
     if column is None and len(names) == 1:
         column = names[0]
     if column is None or column not in names:
-        asked = f"Name the {what} column" if column is None else f"There is no column {column!r}"
-        raise InputError(f"{asked}: column=... is one of {', '.join(map(repr, names))}.")
+        problem = f"Name the {noun} column" if column is None else f"There is no column {column!r}"
+        raise InputError(f"{problem}: column=... is one of {listed(names)}.")
     return list(frame[column])

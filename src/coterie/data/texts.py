@@ -1,4 +1,4 @@
-"""Check and clean the texts once, first, so that nothing later has to."""
+"""Check, clean and deduplicate texts before anything else sees them."""
 
 from __future__ import annotations
 
@@ -8,51 +8,50 @@ from typing import Any
 
 import numpy as np
 
-from coterie.data.rows import OnEmpty, Rows, collapse, frame_column
-from coterie.errors import InputError
-
-
-class BlankTextWarning(UserWarning):
-    """Some texts say nothing and get no cluster."""
+from coterie.data.rows import OnEmpty, Rows, deduplicate, frame_column
+from coterie.errors import BlankTextWarning, InputError
+from coterie.printable import shorten
+from coterie.wording import count
 
 
 class Texts(Rows[list[str]]):
-    """Distinct, clean texts and the way back to the rows they came from."""
+    """The distinct cleaned texts of an input, and the distinct text of each row."""
 
     noun = "texts"
-    warning = BlankTextWarning
+    blank_warning = BlankTextWarning
 
     @property
-    def complaint(self) -> str:
-        """What to say of the blank rows."""
-        return f"{self.n_blank} of {self.n_rows} texts are blank and get no cluster."
+    def blank_message(self) -> str:
+        """Text of the warning about blank texts."""
+        verbs = "is blank and gets" if self.n_blank == 1 else "are blank and get"
+        return f"{self.n_blank} of {count(self.n_rows, 'texts')} {verbs} no cluster."
 
-    def contents(self) -> Iterator[bytes]:
-        """Yield the bytes of each distinct text."""
+    def digests(self) -> Iterator[bytes]:
+        """Yield the UTF-8 bytes of each distinct text."""
         return (text.encode() for text in self.unique)
 
 
 def check_texts(texts: Any, column: str | None = None, *, on_empty: OnEmpty = "keep") -> Texts:
-    """Return what can be clustered of ``texts``, or raise :class:`InputError` naming the row.
+    """Return the cleaned and deduplicated ``texts``, or raise :class:`InputError` with the number of the wrong row.
 
     ``texts`` is a list, tuple, generator, numpy array, pandas or polars Series, or a data frame
     together with the name of its text ``column``.
     """
-    rows = [_clean(value, row) for row, value in enumerate(_rows(texts, column), start=1)]
+    rows = [_clean(value, row) for row, value in enumerate(_as_rows(texts, column), start=1)]
     if not rows:
         raise InputError("There are no texts. Give at least as many texts as clusters.")
     blank = [row for row, text in enumerate(rows, start=1) if not text]
     if blank and on_empty == "error":
         raise InputError(
-            f"{len(blank)} of {len(rows)} texts are empty, the first in row {blank[0]}. "
+            f"Empty: {len(blank)} of {count(len(rows), 'texts')}, the first in row {blank[0]}. "
             "Remove them, or use on_empty='keep' (--on-empty keep) to leave them without a cluster."
         )
     if len(blank) == len(rows):
         raise InputError(f"All {len(rows)} texts are empty. Is this the right column?")
-    return Texts(*collapse(text or None for text in rows))
+    return Texts(*deduplicate(text or None for text in rows))
 
 
-def _rows(texts: Any, column: str | None) -> Iterable[Any]:
+def _as_rows(texts: Any, column: str | None) -> Iterable[Any]:
     if isinstance(texts, str | bytes):
         raise InputError("Expected many texts, got a single string. Put it in a list: [text].")
     if hasattr(texts, "columns"):  # a pandas or polars data frame
@@ -70,19 +69,20 @@ def _rows(texts: Any, column: str | None) -> Iterable[Any]:
 
 
 def _clean(value: Any, row: int) -> str:
-    """Return the text in one canonical form, so that texts that look equal are equal."""
+    """Return the text in Unicode form NFC with single spaces; empty if no character is visible."""
     if not isinstance(value, str):
-        missing = value is None or type(value).__name__ in ("NAType", "NaTType") or _is_nan(value)
-        what = "missing (NaN or null)" if missing else f"{value!r}, a {type(value).__name__}, not a text"
-        raise InputError(f"Row {row} is {what}. Drop or fill such rows first, e.g. with an empty text.")
+        if value is None or type(value).__name__ in ("NAType", "NaTType") or _is_nan(value):
+            return ""  # a missing text is blank, as in a CSV file
+        problem = f"{shorten(repr(value), 200)}, a {type(value).__name__}, not a text"
+        raise InputError(f"Row {row} is {problem}. Drop or fill such rows first, e.g. with an empty text.")
     text = unicodedata.normalize("NFC", value.encode("utf-8", "replace").decode("utf-8"))
     text = " ".join(text.split())
-    return text if any(map(_visible, text)) else ""
+    return text if any(map(_is_visible, text)) else ""
 
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
-def _visible(char: str) -> bool:
-    return unicodedata.category(char)[0] not in "CZ"  # neither control or format character nor space
+def _is_visible(char: str) -> bool:
+    return unicodedata.category(char)[0] not in "CZ"  # not a control character, format character or space

@@ -1,1 +1,1 @@
-"""Say in words what is in a cluster."""
+"""Descriptions of clusters: sizes, keywords and typical examples."""

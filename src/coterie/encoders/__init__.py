@@ -1,1 +1,1 @@
-"""Texts in, vectors out. One way of embedding per file; importing a file registers its encoder."""
+"""Encoders: texts or images in, embeddings out. One encoder a file; importing the file registers it."""

@@ -1,1 +1,1 @@
-"""How good a grouping is. The only place, with benchmarks, that true labels ever reach."""
+"""Evaluation of clusterings, topics and embeddings. True labels are used here and in experiments only."""

@@ -1,33 +1,49 @@
-"""Agreement with true labels, and shape without them."""
+"""Clustering metrics: external ones compare clusters with true labels, internal ones use the vectors only."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn import metrics as sk
 
+from coterie.clustering.matching import contingency, match
+from coterie.clustering.silhouette import silhouette as sampled_silhouette
 from coterie.contracts import Labels
 from coterie.errors import InputError
-from coterie.evaluation.matching import check_labels, contingency
 
-_BLOCK = 2048  # rows of a distance matrix held at once
+_BLOCK = 2048  # rows of a distance matrix that are in memory at once
+
+
+def check_labels(true_labels: ArrayLike, labels: ArrayLike) -> tuple[Labels, Labels]:
+    """Return both label arrays (N,) encoded as 0..C-1 and 0..K-1. Raise an InputError if they cannot be compared."""
+    true_labels = np.asarray(true_labels)
+    labels = np.asarray(labels)
+    if true_labels.ndim != 1 or true_labels.shape != labels.shape:
+        raise InputError(
+            "True labels and clusters must be one-dimensional and of equal length, got shapes "
+            f"{true_labels.shape} and {labels.shape}."
+        )
+    if not len(labels):
+        raise InputError("There are no labels to compare.")
+    encoded_true_labels = np.unique(true_labels, return_inverse=True)[1]
+    encoded_labels = np.unique(labels, return_inverse=True)[1]
+    return encoded_true_labels.astype(np.int64), encoded_labels.astype(np.int64)
 
 
 def accuracy(true_labels: ArrayLike, labels: ArrayLike) -> float:
-    """ACC: share of texts whose cluster is matched (Hungarian) to their class. SCCL Sec. 4."""
+    """Return ACC, the share of texts whose cluster is matched (Hungarian algorithm) to their class. SCCL Sec. 4."""
     table = contingency(*check_labels(true_labels, labels))
-    return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+    return float(table[match(table)].sum() / table.sum())
 
 
 def purity(true_labels: ArrayLike, labels: ArrayLike) -> float:
-    """Share of texts that belong to the largest class of their cluster (what HAC-SD's code calls accuracy)."""
+    """Return the share of texts in the largest class of their cluster (the "accuracy" of HAC-SD's official code)."""
     table = contingency(*check_labels(true_labels, labels))
     return float(table.max(axis=0).sum() / table.sum())
 
 
 def agreement(true_labels: ArrayLike, labels: ArrayLike) -> dict[str, float]:
-    """Return every metric that compares clusters with true labels."""
+    """Return every external metric by name: acc, nmi, nmi_geometric, ari, ami, purity."""
     y, k = check_labels(true_labels, labels)
     return {
         "acc": accuracy(y, k),
@@ -39,8 +55,11 @@ def agreement(true_labels: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     }
 
 
-def shape(h: NDArray[np.floating], labels: Labels, *, sample: int = 5000, seed: int = 0) -> dict[str, float]:
-    """Return every metric that needs no true labels; silhouette on at most ``sample`` texts."""
+def internal_metrics(h: NDArray[np.floating], labels: Labels, *, sample: int = 5000, seed: int = 0) -> dict[str, float]:
+    """Return every internal metric by name: silhouette (of at most ``sample`` rows), dunn, intra_ and inter_distance.
+
+    ``h`` (N, D) are the vectors and ``labels`` (N,) their clusters.
+    """
     _check_clusters(h, labels)
     return {
         "silhouette": silhouette(h, labels, sample=sample, seed=seed),
@@ -51,54 +70,63 @@ def shape(h: NDArray[np.floating], labels: Labels, *, sample: int = 5000, seed: 
 
 
 def silhouette(h: NDArray[np.floating], labels: Labels, *, sample: int = 5000, seed: int = 0) -> float:
-    """Mean over texts of (b - a) / max(a, b): distance to the next cluster against the own (-1 to 1)."""
+    """Return the mean silhouette by Euclidean distance, of at most ``sample`` rows drawn with ``seed`` (-1 to 1)."""
     _check_clusters(h, labels)
-    if sample < len(h):
-        drawn = np.random.default_rng(seed).choice(len(h), sample, replace=False)
-        h, labels = h[drawn], labels[drawn]
-        _check_clusters(h, labels)
-    return float(sk.silhouette_score(h, labels))
+    value = sampled_silhouette(h, labels, sample=sample, seed=seed)
+    if value is None:
+        raise InputError(
+            f"The silhouette is undefined: the sample of {sample} rows has fewer than 2 clusters, or one cluster per "
+            "row. Use a larger sample."
+        )
+    return value
 
 
 def dunn(h: NDArray[np.floating], labels: Labels) -> float:
-    """Least distance between texts of two clusters over the largest within one, without an (N, N) matrix."""
+    """Return the Dunn index, without an (N, N) matrix.
+
+    It is the smallest distance between two rows of different clusters over the largest distance within a cluster, and
+    infinite if all rows of every cluster are identical.
+    """
     _check_clusters(h, labels)
     h = np.asarray(h, dtype=np.float64)
-    h = h - h.mean(axis=0)  # |a|^2 + |b|^2 - 2ab loses digits far from the origin
+    h = h - h.mean(axis=0)  # |a|^2 + |b|^2 - 2ab loses precision far from the origin
     square = (h**2).sum(axis=1)
-    between, within = np.inf, 0.0
+    between = np.inf
+    within = 0.0
     for start in range(0, len(h), _BLOCK):
         rows = slice(start, start + _BLOCK)
         distance = np.maximum(square[rows, None] + square - 2 * h[rows] @ h.T, 0)  # (block, N), squared
         same = labels[rows, None] == labels
-        near, far = np.where(same, np.inf, distance).argmin(), np.where(same, distance, -1).argmax()
-        between = min(between, _distance(h, start, near))
-        within = max(within, _distance(h, start, far))
+        nearest = np.where(same, np.inf, distance).argmin()
+        farthest = np.where(same, distance, -1).argmax()
+        between = min(between, _distance(h, start, nearest))
+        within = max(within, _distance(h, start, farthest))
     return between / within if within > 0 else float("inf")
 
 
-def _distance(h: NDArray[np.floating], start: int, flat: np.intp) -> float:
-    """Return a distance without the rounding of the fast formula: zero for equal texts."""
-    i, j = divmod(int(flat), len(h))
+def _distance(h: NDArray[np.floating], start: int, flat_index: np.intp) -> float:
+    """Return the exact distance of the pair at ``flat_index`` of a block: 0 for identical rows."""
+    i, j = divmod(int(flat_index), len(h))
     return float(np.linalg.norm(h[start + i] - h[j]))
 
 
 def intra_distance(h: NDArray[np.floating], labels: Labels) -> float:
-    """Mean over clusters of the mean distance of a text to its cluster's mean. SCCL Fig. 4."""
-    means, index = _means(h, labels)
+    """Return the mean distance of a row to the mean of its cluster, averaged over clusters. SCCL Fig. 4."""
+    means, index = _cluster_means(h, labels)
     distance = np.linalg.norm(h - means[index], axis=1)
     return float((np.bincount(index, distance) / np.bincount(index)).mean())
 
 
 def inter_distance(h: NDArray[np.floating], labels: Labels) -> float:
-    """Mean over clusters of the distance of its mean to the nearest other mean. SCCL Fig. 4."""
-    means, _ = _means(h, labels)
+    """Return the distance of a cluster mean to the nearest other cluster mean, averaged over clusters. SCCL Fig. 4."""
+    means, _ = _cluster_means(h, labels)
     distance = sk.pairwise_distances(means)
     np.fill_diagonal(distance, np.inf)
     return float(distance.min(axis=1).mean())
 
 
-def _means(h: NDArray[np.floating], labels: Labels) -> tuple[NDArray[np.float64], Labels]:
+def _cluster_means(h: NDArray[np.floating], labels: Labels) -> tuple[NDArray[np.float64], Labels]:
+    """Return the cluster means (K, D), and the cluster index (N,) of every row."""
     _check_clusters(h, labels)
     names, index = np.unique(labels, return_inverse=True)
     sums = np.zeros((len(names), h.shape[1]))
@@ -108,11 +136,17 @@ def _means(h: NDArray[np.floating], labels: Labels) -> tuple[NDArray[np.float64]
 
 def _check_clusters(h: NDArray[np.floating], labels: Labels) -> None:
     if np.ndim(h) != 2 or np.ndim(labels) != 1:
-        raise InputError(f"Vectors must be a table and labels a list, got shapes {np.shape(h)} and {np.shape(labels)}.")
+        raise InputError(
+            "Vectors must be two-dimensional and labels one-dimensional, got shapes "
+            f"{np.shape(h)} and {np.shape(labels)}."
+        )
     if not np.isfinite(h).all():
-        raise InputError("Some vectors are not numbers. Leave blank texts (cluster -1) out.")
-    n_clusters = len(np.unique(labels))
+        raise InputError("Some vectors are NaN or infinite. Leave out blank texts (cluster -1).")
     if len(h) != len(labels):
         raise InputError(f"{len(h)} vectors, but {len(labels)} labels.")
+    n_clusters = len(np.unique(labels))
     if not 2 <= n_clusters < len(h):
-        raise InputError(f"These metrics need 2 clusters or more, and fewer than texts; got {n_clusters}.")
+        raise InputError(
+            f"Internal metrics need at least 2 clusters and fewer clusters than rows, got {n_clusters} clusters "
+            f"of {len(h)} rows."
+        )

@@ -1,1 +1,1 @@
-"""Small parts that sit on an encoder."""
+"""Modules on top of the encoder network: projection, classifier, attention, queue, momentum copy, topic model."""

@@ -1,4 +1,4 @@
-"""Texts that look at each other: attention whose sequence is the batch."""
+"""Attention between the texts of a batch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 
 class SampleAttention(nn.Module):
-    """One layer of a transformer encoder with one head, over the texts of a batch. AECL Eq. 1-3, G_h.
+    """One transformer encoder layer with one head whose sequence is the batch. AECL Eq. 1-3, G_h.
 
-    The paper prints the attention alone. The authors' code, whose number of parameters is the paper's, has all of
-    torch's ``TransformerEncoderLayer``: projection, residuals, norms and a feed-forward part. So has this one.
+    The paper shows the attention only. The official code, which has the parameter count of the paper, uses torch's
+    whole ``TransformerEncoderLayer``: output projection, residuals, norms and a feed-forward part. So does this class.
     """
 
     reference: Tensor
@@ -26,33 +26,35 @@ class SampleAttention(nn.Module):
         self.out = nn.Linear(dim, dim)
         nn.init.zeros_(self.out.bias)
         self.feed = nn.Sequential(nn.Linear(dim, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, dim))
-        self.norm_1, self.norm_2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.norm_1 = nn.LayerNorm(dim)
+        self.norm_2 = nn.LayerNorm(dim)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("reference", torch.zeros(0, dim))
 
-    def remember(self, z: Tensor) -> None:
-        """Keep z (R, d) as the texts that others attend to where each is ``alone``."""
+    def store_reference(self, z: Tensor) -> None:
+        """Store the projections z (R, d) of the reference texts."""
         self.reference = z.detach().float()
 
     def _load_from_state_dict(self, state: dict[str, Tensor], prefix: str, *others: Any) -> None:
-        """Make room for as many texts as ``state`` remembers: a checkpoint is read before any are."""
-        if (kept := state.get(f"{prefix}reference")) is not None:
-            self.reference = self.reference.new_zeros(kept.shape)
+        """Resize ``reference`` before loading: the number of reference texts is known from the state dict only."""
+        stored = state.get(f"{prefix}reference")
+        if stored is not None:
+            self.reference = self.reference.new_zeros(stored.shape)
         super()._load_from_state_dict(state, prefix, *others)
 
-    def forward(self, z: Tensor, *, alone: bool = False) -> tuple[Tensor, Tensor]:
-        """Return consistent representations (B, d), and S, how much each row attends to which.
+    def forward(self, z: Tensor, *, against_reference: bool = False) -> tuple[Tensor, Tensor]:
+        """Return consistent representations (B, d) and the attention S of projections z (B, d).
 
-        The rows of z (B, d) attend to each other, S is (B, B); or, ``alone``, each attends to itself and to the texts
-        that are remembered, S is (B, 1 + R), and no row depends on the rest of the batch.
+        By default the rows attend to each other and S is (B, B). With ``against_reference`` each row attends to
+        itself and the reference texts, so that it does not depend on the rest of the batch, and S is (B, 1 + R).
         """
-        k_1, k_2, t = self.into(z).chunk(3, dim=1)  # Eq. 1
+        k_1, k_2, t = self.into(z).chunk(3, dim=1)  # (B, d) each, Eq. 1
         scale = 1 / math.sqrt(z.shape[1])
-        if alone:
-            _, r_2, r_t = self.into(self.reference).chunk(3, dim=1)  # (R, d)
+        if against_reference:
+            _, k_2_reference, t_reference = self.into(self.reference).chunk(3, dim=1)  # (R, d) each
             own = (k_1 * k_2).sum(dim=1, keepdim=True)  # (B, 1)
-            s = self.dropout((scale * torch.cat([own, k_1 @ r_2.T], dim=1)).softmax(dim=1))
-            mixed = s[:, :1] * t + s[:, 1:] @ r_t
+            s = self.dropout((scale * torch.cat([own, k_1 @ k_2_reference.T], dim=1)).softmax(dim=1))
+            mixed = s[:, :1] * t + s[:, 1:] @ t_reference
         else:
             s = self.dropout((scale * k_1 @ k_2.T).softmax(dim=1))  # Eq. 2
             mixed = s @ t  # Eq. 3

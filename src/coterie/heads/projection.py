@@ -1,12 +1,12 @@
-"""A head whose output is contrasted, so that the embedding itself need not be."""
+"""Projection head of contrastive losses."""
 
 from __future__ import annotations
 
 from torch import nn
 
-WIDTH = 128  # of z, in SCCL, AECL and RSTC
+WIDTH = 128  # d, the width of z in SCCL, AECL and RSTC
 
 
 def projection(dim: int, *, width: int = WIDTH) -> nn.Sequential:
-    """Return g: Linear(D, D), ReLU, Linear(D, d). SCCL Sec. 3.1, AECL's G_z."""
+    """Return g: Linear(D, D), ReLU, Linear(D, d). SCCL Sec. 3.1, G_z of AECL."""
     return nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, width))

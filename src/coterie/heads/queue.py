@@ -1,4 +1,4 @@
-"""What was seen last: negatives for a contrast, more of them than a batch has."""
+"""First-in, first-out queue of negatives for contrastive losses."""
 
 from __future__ import annotations
 
@@ -7,64 +7,65 @@ from torch import Tensor, nn
 
 
 class Queue(nn.Module):
-    """The last rows (L, d) that were pushed, and whom each stands for (L,): a cluster, or an item of the corpus.
+    """The last L rows (L, d) that were pushed, and the id (L,) of the cluster or item that each represents.
 
-    A ring: a push writes its own rows over the oldest and moves no other. So where every push is the K clusters in
-    order and L is a multiple of K, row l is of cluster l mod K.
+    It is a ring buffer: a push overwrites the oldest rows and moves no other row. If every push holds the K clusters
+    in order and L is a multiple of K, then row l represents cluster l mod K.
     """
 
     rows: Tensor
-    owner: Tensor
-    pushed: Tensor  # () how many rows there have been
+    ids: Tensor
+    n_pushed: Tensor  # () number of rows ever pushed
 
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.register_buffer("rows", torch.zeros(0, dim))
-        self.register_buffer("owner", torch.zeros(0, dtype=torch.long))
-        self.register_buffer("pushed", torch.tensor(0))
-        self.waiting: tuple[Tensor, Tensor] | None = None
+        self.register_buffer("ids", torch.zeros(0, dtype=torch.long))
+        self.register_buffer("n_pushed", torch.tensor(0))
+        self.pending: tuple[Tensor, Tensor] | None = None
 
-    def begin(self, size: int) -> None:
-        """Make room for ``size`` rows; there are none yet."""
+    def reset(self, size: int) -> None:
+        """Empty the queue and set its capacity to ``size`` rows."""
         self.rows = self.rows.new_zeros(size, self.rows.shape[1])
-        self.owner = self.owner.new_zeros(size)
-        self.pushed.zero_()
+        self.ids = self.ids.new_zeros(size)
+        self.n_pushed.zero_()
 
     def __len__(self) -> int:
-        """Return how many rows there are, not how many there could be."""
-        return min(int(self.pushed), len(self.rows))
+        """Return the number of rows in the queue, not its capacity."""
+        return min(int(self.n_pushed), len(self.rows))
 
     @property
     def filled(self) -> tuple[Tensor, Tensor]:
-        """The rows that have been written, and their owners; what is not filled yet is nobody's negative."""
-        return self.rows[: len(self)], self.owner[: len(self)]
+        """The rows (n, d) written so far and their ids (n,), without the empty part of the buffer."""
+        return self.rows[: len(self)], self.ids[: len(self)]
 
-    def against(self, owner: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rows (L, d), and where (n, L) they stand for the same thing as one of ``owner`` (n,).
+    def negatives(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the rows (L, d), and a mask (n, L) that is True where a row has the same id as one of ``ids`` (n,)."""
+        rows, row_ids = self.filled
+        return rows, ids.to(row_ids.device)[:, None] == row_ids
 
-        What is ``new`` (n, d) of these owners comes in later, by :meth:`take_in`: a loss still needs the old rows.
-        """
-        rows, owners = self.filled
-        owner = owner.to(owners.device)
-        self.waiting = new, owner
-        return rows, owner[:, None] == owners
+    def push_later(self, rows: Tensor, ids: Tensor) -> None:
+        """Hold ``rows`` (n, d) back until :meth:`flush`: the backward pass still needs the old rows."""
+        self.pending = (rows, ids)
 
-    def take_in(self) -> None:
-        """Write what has been waiting since :meth:`against`."""
-        if self.waiting:
-            self.push(*self.waiting)
-        self.waiting = None
+    def flush(self) -> None:
+        """Push the rows of :meth:`push_later`, if any."""
+        if self.pending:
+            self.push(*self.pending)
+        self.pending = None
 
-    def push(self, rows: Tensor, owner: Tensor) -> None:
-        """Write ``rows`` (n, d) and their owners (n,) over the oldest; of more than there is room for, the last."""
-        kept, size = min(len(rows), len(self.rows)), max(len(self.rows), 1)
-        end = int(self.pushed) + len(rows)
-        place = torch.arange(end - kept, end, device=self.rows.device) % size
-        self.rows[place] = rows[len(rows) - kept :].detach()
-        self.owner[place] = owner[len(rows) - kept :].to(self.owner.device)
-        self.pushed.fill_(end)
+    def push(self, rows: Tensor, ids: Tensor) -> None:
+        """Overwrite the oldest rows with ``rows`` (n, d) and their ``ids`` (n,); if n > L, with the last L of them."""
+        kept = min(len(rows), len(self.rows))
+        capacity = max(len(self.rows), 1)
+        end = int(self.n_pushed) + len(rows)
+        positions = torch.arange(end - kept, end, device=self.rows.device) % capacity
+        self.rows[positions] = rows[len(rows) - kept :].detach()
+        self.ids[positions] = ids[len(rows) - kept :].to(self.ids.device)
+        self.n_pushed.fill_(end)
 
 
-def whole_batches(n_items: int, batch_size: int, *, most: int = 16_384) -> int:
-    """Return how many items a queue keeps: whole batches, of at most half of them; at least one batch, or all."""
-    return min(most, n_items // 2) // batch_size * batch_size or min(batch_size, n_items)
+def queue_size_for(n_items: int, batch_size: int, *, max_size: int = 16_384) -> int:
+    """Return the queue size for a corpus: whole batches, at most half of the items; at least one batch or all items."""
+    whole_batches = min(max_size, n_items // 2) // batch_size * batch_size
+    return whole_batches or min(batch_size, n_items)

@@ -1,1 +1,1 @@
-"""Pure functions of tensors and numbers; each names the equation it is."""
+"""Loss functions: pure functions of tensors and numbers. Each docstring names the equation it implements."""

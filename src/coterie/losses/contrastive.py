@@ -7,30 +7,67 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def nt_xent(z_1: Tensor, z_2: Tensor, *, tau: float, positive_inside: bool = True) -> Tensor:
-    r"""Cross entropy of finding a text's other view (B, d) among all 2B - 1 others.
+def nt_xent(z_1: Tensor, z_2: Tensor, *, tau: float, positive_in_denominator: bool = True) -> Tensor:
+    r"""Return the NT-Xent loss of two views z_1, z_2 (B, d) of a batch. SimCLR Eq. 1 (arXiv:2002.05709), SCCL Eq. 1-2.
 
     .. math::
         \ell_i = -\log \frac{\exp(\cos(z_i, z_{i'}) / \tau)}{\sum_{j \neq i} \exp(\cos(z_i, z_j) / \tau)}
 
-    averaged over the 2B rows. SimCLR Eq. 1 (arXiv:2002.05709), SCCL Eq. 1-2. log(2B - 1) when all rows are alike.
-    With ``positive_inside`` False the sum leaves out i' too, as AECL Eq. 10 prints it: then it is log(2B - 2), and
-    has no lower bound.
+    averaged over the 2B rows, where i' is the other view of i. It is log(2B - 1) if all rows are identical.
+    With ``positive_in_denominator=False`` the sum also leaves out i', as in AECL Eq. 10. Then it is log(2B - 2) for
+    identical rows, and it has no lower bound.
     """
     z = F.normalize(torch.cat([z_1, z_2]).float(), dim=1)  # (2B, d)
     logits = (z @ z.T / tau).fill_diagonal_(-torch.inf)  # (2B, 2B)
-    partner = torch.arange(len(z), device=z.device).roll(len(z_1))  # i' of each row i
-    if positive_inside:
-        return F.cross_entropy(logits, partner)
-    positive = logits.gather(1, partner[:, None])  # (2B, 1)
-    return (logits.scatter(1, partner[:, None], -torch.inf).logsumexp(dim=1) - positive.squeeze(1)).mean()
+    other_view = torch.arange(len(z), device=z.device).roll(len(z_1))  # (2B,), i' of each row i
+    if positive_in_denominator:
+        return F.cross_entropy(logits, other_view)
+    positive = logits.gather(1, other_view[:, None])  # (2B, 1)
+    negatives = logits.scatter(1, other_view[:, None], -torch.inf)  # (2B, 2B)
+    return (negatives.logsumexp(dim=1) - positive.squeeze(1)).mean()
 
 
-def cluster_contrast(q_1: Tensor, q_2: Tensor, *, tau: float, positive_inside: bool) -> Tensor:
-    """Contrast of clusters: the columns of q (B, K) of two views are two views of K clusters. AECL Eq. 10-11, L_C.
+def cluster_contrast(q_1: Tensor, q_2: Tensor, *, tau: float, positive_in_denominator: bool) -> Tensor:
+    """Return the NT-Xent loss of clusters. AECL Eq. 10-11, L_C.
 
-    One cluster has nothing to be told from: 0.
+    The columns of the soft assignments q_1, q_2 (B, K) are two views of the K clusters. A single cluster has no
+    negatives, so its loss is 0.
     """
     if q_1.shape[1] == 1:
         return 0 * q_1.sum()
-    return nt_xent(q_1.T, q_2.T, tau=tau, positive_inside=positive_inside)
+    return nt_xent(q_1.T, q_2.T, tau=tau, positive_in_denominator=positive_in_denominator)
+
+
+def cross_view(z_1: Tensor, z_2: Tensor, *, tau: float) -> Tensor:
+    r"""Return the contrastive loss between two views z_1, z_2 (B, d) of a batch. DECCRL Eq. 2-4.
+
+    .. math::
+        \ell_{i_1} = -\log \frac{\exp(\cos(z_{i_1}, z_{i_2}) / \tau)}
+                               {\sum_{m \neq i} \exp(\cos(z_{i_1}, z_{m_2}) / \tau)}
+
+    and \ell_{i_2} with the views exchanged. The loss is the mean over i of their sum, 2 log(B - 1) if all rows are
+    identical. Unlike in NT-Xent, the positive is not in the denominator and all negatives are in the other view.
+    """
+    if len(z_1) < 2:  # no negatives
+        return (z_1.sum() + z_2.sum()) * 0.0
+    logits = F.normalize(z_1.float(), dim=1) @ F.normalize(z_2.float(), dim=1).T / tau  # (B, B), view 1 by view 2
+    positive = logits.diagonal()  # (B,)
+    negatives = logits.masked_fill(torch.eye(len(logits), dtype=torch.bool, device=logits.device), -torch.inf)
+    return (negatives.logsumexp(dim=1) + negatives.logsumexp(dim=0) - 2 * positive).mean()
+
+
+def queue_contrast(z: Tensor, positive: Tensor, queue: Tensor, same: Tensor, *, tau: float) -> Tensor:
+    r"""Return the InfoNCE loss of rows z (B, d) with a queue of negatives p (L, d). TCC Eq. 5 and 7.
+
+    .. math::
+        \ell_i = -\log \frac{\exp(\hat z_i z_i / \tau)}
+                            {\exp(\hat z_i z_i / \tau) + \sum_l \exp(p_l z_i / \tau) 1(same_{il} = 0)}
+
+    averaged over the B rows. ``positive`` \hat z (B, d) is the other view of z. All rows are unit vectors. ``same``
+    (B, L) is True where a queue row is the same cluster (Eq. 5: l mod K = k) or item (Eq. 7) as row i, so that it is
+    not a negative. The loss is log(1 + n) for identical rows and n negatives, and 0 without negatives.
+    """
+    positive_logit = (z * positive).sum(dim=1, keepdim=True)  # (B, 1)
+    queue_logits = (z @ queue.T).masked_fill(same, -torch.inf)  # (B, L)
+    logits = torch.cat([positive_logit, queue_logits], dim=1) / tau  # (B, 1 + L)
+    return F.cross_entropy(logits, torch.zeros(len(z), dtype=torch.long, device=z.device))

@@ -1,4 +1,4 @@
-"""Contrast whose positives are all texts of a group, each as far as it resembles: AECL's L_I."""
+"""Similarity-guided contrastive loss: all texts of a pseudo-label are positives, weighted by attention. AECL, L_I."""
 
 from __future__ import annotations
 
@@ -9,31 +9,35 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-Form = Literal["paper", "code", "alone"]
+Form = Literal["paper", "official", "instance_only"]
 
 
 class View(NamedTuple):
     """One view of a batch."""
 
     z: Tensor  # (B, d) projections
-    c: Tensor  # (B, d) consistent representations, AECL's h
-    s: Tensor  # (B, B) how much each text attends to which
+    c: Tensor  # (B, d) consistent representations, h in the AECL paper
+    s: Tensor  # (B, B) attention of text i to text j, S in the AECL paper
 
 
 def similarity_contrast(views: Sequence[View], same: Tensor, *, tau: float, form: Form) -> Tensor:
-    """Return L_I as printed (``paper``), as in the authors' release (``code``), or without Eq. 7 (``alone``).
+    r"""Return the scalar loss L_I of two views. ``same`` (B, B) is 1 if two texts have the same pseudo-label, else 0.
 
-    One text has nothing to be told from: 0.
+    ``form`` selects the formula: ``paper`` is AECL Eq. 6-9, ``official`` is the official code, ``instance_only`` is
+    Eq. 6 and 9 without Eq. 7, so that only the other view of a text is its positive.
+    A single text has no negatives, so its loss is 0.
     """
     if len(same) == 1:
         return 0 * views[0].z.sum()
-    if form == "code":
-        return similarity_as_coded(views, same, tau=tau, broadcast=True)
-    return similarity_guided(views, same if form == "paper" else torch.zeros_like(same), tau=tau)
+    if form == "official":
+        return similarity_contrast_official(views, same, tau=tau, broadcast=True)
+    if form == "instance_only":
+        same = torch.zeros_like(same)
+    return similarity_contrast_paper(views, same, tau=tau)
 
 
-def similarity_guided(views: Sequence[View], same: Tensor, *, tau: float) -> Tensor:
-    r"""Return AECL Eq. 6-9; ``same`` (B, B) is 1 where two texts are in one group (j \in \Lambda_i), else 0.
+def similarity_contrast_paper(views: Sequence[View], same: Tensor, *, tau: float) -> Tensor:
+    r"""Return L_I as in the paper, AECL Eq. 6-9. ``same`` (B, B) is 1 where j \in \Lambda_i, else 0.
 
     .. math:: L_I = \frac{1}{2B} \sum_i \sum_v -\log(l_{1,i} + l^v_{2,i})
     """
@@ -43,34 +47,40 @@ def similarity_guided(views: Sequence[View], same: Tensor, *, tau: float) -> Ten
     return torch.stack(losses).mean()
 
 
-def similarity_as_coded(views: Sequence[View], same: Tensor, *, tau: float, broadcast: bool) -> Tensor:
-    r"""Return L_I as the authors' release computes it.
+def similarity_contrast_official(views: Sequence[View], same: Tensor, *, tau: float, broadcast: bool) -> Tensor:
+    r"""Return L_I as computed by the official code.
 
-    The positives are all four blocks of [z; c] with itself, the logarithm is taken row by row, and with ``broadcast``
-    a missing dimension pairs every row's positive with every row's negatives: p_r / d_c instead of p_r / d_r.
+    It differs from the paper in three ways. The positives are all four blocks of [z; c] with itself. The logarithm is
+    taken for each of the 2B rows. With ``broadcast`` a missing dimension combines the positive of every row r with
+    the negatives of every row c: p_r / d_c instead of p_r / d_r.
     """
     n = len(same)
-    e = _exp(_unit(torch.cat([view.z for view in views])), tau)  # (2B, 2B)
-    p, d = torch.cat([e.diagonal(n), e.diagonal(-n)]), _negatives(e).sum(dim=1)  # (2B,)
-    l_1 = p[:, None] / d if broadcast else p / d
+    e = _exp_similarity(_unit(torch.cat([view.z for view in views])), tau)  # (2B, 2B)
+    positives = torch.cat([e.diagonal(n), e.diagonal(-n)])  # (2B,)
+    negatives = _mask_same_text(e).sum(dim=1)  # (2B,)
+    l_1 = positives[:, None] / negatives if broadcast else positives / negatives
     losses = []
     for view in views:
-        e = _exp(_unit(torch.cat([view.z, view.c])), tau)
-        weight = view.s.tile(2, 2).fill_diagonal_(0) + 1e-5  # only z-z and c-c of a text itself are left out
-        l_2 = (e * weight * same.tile(2, 2)).sum(dim=1) / _negatives(e).sum(dim=1)
+        e = _exp_similarity(_unit(torch.cat([view.z, view.c])), tau)  # (2B, 2B)
+        weight = view.s.tile(2, 2).fill_diagonal_(0) + 1e-5  # a text with itself counts in z-c and c-z only
+        l_2 = (e * weight * same.tile(2, 2)).sum(dim=1) / _mask_same_text(e).sum(dim=1)  # (2B,)
         losses.append(-torch.log(l_2 + l_1).mean())
     return torch.stack(losses).mean()
 
 
-def confident(log_q: Tensor, threshold: float) -> Tensor:
-    """Return 1 where a row of q (B, K) is surer than ``threshold``, else 0. AECL Eq. 4."""
+def confidence_mask(log_q: Tensor, threshold: float) -> Tensor:
+    """Return 1 where the largest probability of a row of q (B, K) exceeds ``threshold``, else 0. AECL Eq. 4."""
     return (log_q.detach().amax(dim=1).exp() > threshold).float()
 
 
-def by_confidence(same: Tensor, log_q: Tensor, threshold: float) -> Tensor:
-    """Return how texts of a group count where confidence decides: all alike, if both are sure (CCSSL, CVPR 2022)."""
-    sure = confident(log_q, threshold)
-    return F.normalize(same * sure[:, None] * sure, p=1, dim=1)
+def confidence_weights(same: Tensor, log_q: Tensor, threshold: float) -> Tensor:
+    """Return weights (B, B) for the positives of each text that replace the attention S (CCSSL, CVPR 2022).
+
+    Two texts with the same pseudo-label count if both are confident. The weights of a row are equal and sum to one,
+    or are all 0.
+    """
+    mask = confidence_mask(log_q, threshold)
+    return F.normalize(same * mask[:, None] * mask, p=1, dim=1)
 
 
 def _unit(x: Tensor) -> Tensor:
@@ -78,34 +88,36 @@ def _unit(x: Tensor) -> Tensor:
 
 
 def _between_views(z_0: Tensor, z_1: Tensor, tau: float) -> Tensor:
-    """Return l_1 (B,), Eq. 6: a text against its other view, both ways."""
-    across = _exp(z_0, tau, z_1)
+    """Return l_1 (B,), Eq. 6: each text against its other view, in both directions."""
+    across = _exp_similarity(z_0, tau, z_1)
     positive = across.diagonal()
-    forth = positive / (_off(_exp(z_0, tau)) + _off(across)).sum(dim=1)
-    back = positive / (_off(_exp(z_1, tau)) + _off(across.T)).sum(dim=1)
-    return forth + back
+    from_0 = positive / (_zero_diagonal(_exp_similarity(z_0, tau)) + _zero_diagonal(across)).sum(dim=1)
+    from_1 = positive / (_zero_diagonal(_exp_similarity(z_1, tau)) + _zero_diagonal(across.T)).sum(dim=1)
+    return from_0 + from_1
 
 
 def _within_view(view: View, same: Tensor, tau: float) -> Tensor:
-    """Return l_2 (B,), Eq. 7: z against the c of its group and the other way round, weighted by S."""
-    across = _exp(view.z, tau, view.c)
+    """Return l_2 (B,), Eq. 7: z against c of the same pseudo-label and c against z, weighted by S."""
+    across = _exp_similarity(view.z, tau, view.c)
     weight = view.s * same
-    by_z = (weight * across).sum(dim=1) / (_off(_exp(view.z, tau)) + _off(across)).sum(dim=1)
-    by_c = (weight * across.T).sum(dim=1) / (_off(_exp(view.c, tau)) + _off(across.T)).sum(dim=1)
-    return by_z + by_c
+    from_z = (weight * across).sum(dim=1)
+    from_z = from_z / (_zero_diagonal(_exp_similarity(view.z, tau)) + _zero_diagonal(across)).sum(dim=1)
+    from_c = (weight * across.T).sum(dim=1)
+    from_c = from_c / (_zero_diagonal(_exp_similarity(view.c, tau)) + _zero_diagonal(across.T)).sum(dim=1)
+    return from_z + from_c
 
 
-def _exp(a: Tensor, tau: float, b: Tensor | None = None) -> Tensor:
-    """Return exp((cos - 1) / tau): smaller than exp(cos / tau) by a factor that every ratio here is free of."""
+def _exp_similarity(a: Tensor, tau: float, b: Tensor | None = None) -> Tensor:
+    """Return exp((cos - 1) / tau). The constant factor exp(-1 / tau) cancels in every ratio and prevents overflow."""
     return torch.exp((a @ (a if b is None else b).T - 1) / tau)
 
 
-def _off(e: Tensor) -> Tensor:
-    """Return ``e`` (B, B) with zeros on the diagonal: k is not i."""
+def _zero_diagonal(e: Tensor) -> Tensor:
+    """Return ``e`` (B, B) with zeros on the diagonal."""
     return e - torch.diag(e.diagonal())
 
 
-def _negatives(e: Tensor) -> Tensor:
-    """Return ``e`` (2B, 2B) with zeros where row and column are of one text."""
+def _mask_same_text(e: Tensor) -> Tensor:
+    """Return ``e`` (2B, 2B) with zeros where row and column belong to the same text."""
     n = len(e) // 2
     return e * ~torch.eye(n, dtype=torch.bool, device=e.device).tile(2, 2)

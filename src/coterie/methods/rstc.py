@@ -1,14 +1,15 @@
-r"""RSTC: robust short text clustering by self-adaptive optimal transport (Zheng et al., ACL 2023).
+r"""RSTC: Robust Short Text Clustering via self-adaptive optimal transport (Zheng et al., ACL 2023).
 
-A classifier P on the encoder learns pseudo-labels y, which optimal transport makes out of what it says of all texts:
+A classifier P is trained on pseudo-labels y, which optimal transport computes from its predictions for all texts:
 
 .. math:: L = \eta L_I + CE(P(h_1), y) + CE(P(h_2), y), \qquad y_i = \arg\max_j \pi_{ij}
 
 Paper: https://aclanthology.org/2023.acl-long.585 - Code: https://github.com/hmllmh/RSTC
 
-Departure: b starts uniform and ends at the minimum; the release's update starts at random and may circle around it.
-The classifier is asked without dropout, sees h times ``scale`` because h has length one, and leaves no group empty.
-Labels are made and compared before every epoch, not at M growing distances and every 50 steps.
+Departure: b starts uniform and is solved to its minimum; the official update starts at random and may oscillate.
+Departure: P sees h times ``scale``, because h has unit length.
+Departure: P predicts without dropout when labels are computed, and assigns only if no cluster is empty.
+Departure: labels are computed and compared before every epoch, not at M increasing intervals and every 50 steps.
 """
 
 from __future__ import annotations
@@ -19,116 +20,136 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from coterie.clustering.kmeans import nearest_center
 from coterie.contracts import Batch, Corpus, Network, Objective, Stage, Terms
 from coterie.deep import DeepClusterer
-from coterie.heads.centers import squared_distances
+from coterie.float64 import in_float64
 from coterie.heads.classifier import Classifier
-from coterie.heads.precise import in_double
 from coterie.heads.projection import projection
-from coterie.heads.taught import TaughtObjective
 from coterie.hyper import hyper
 from coterie.losses.contrastive import nt_xent
 from coterie.losses.transport import Marginal, adaptive_transport
+from coterie.objectives.pseudo_label import PseudoLabelObjective
 
 
 class RSTC(DeepClusterer, name="rstc"):
-    """Instance discrimination, and a classifier that learns labels by optimal transport."""
+    """Instance discrimination, and a classifier trained on labels from optimal transport."""
 
-    epochs: int = hyper(8, "stretches of `epoch_steps`, those before transport included", ge=0)
-    epoch_steps: int | None = hyper(25, "steps between two transports; none: as many as see every text once", ge=1)
-    max_steps: int | None = hyper(None, "end after so many steps even if epochs are left; none: no limit", ge=0)
+    epochs: int = hyper(8, "multiples of `epoch_steps`, or passes over the texts, all stages included", ge=0)
+    epoch_steps: int | None = hyper(25, "steps between two transports; none: one pass over the texts", ge=1)
+    max_steps: int | None = hyper(None, "stop after this many steps even if epochs are left; none: no limit", ge=0)
     instance_weight: float = hyper(10.0, "weight of the instance loss", symbol="η", ge=0)
-    temperature: float = hyper(1.0, "sharpness of the instance loss", symbol="τ", gt=0)
-    scale: float = hyper(20.0, "what vectors are multiplied by for the classifier; 1 for vectors of any length", gt=0)
-    contrast_epochs: int = hyper(0, "first epochs with the instance loss alone, after which k-means groups anew", ge=0)
-    warm_up: int = hyper(3, "next epochs with the first groups as labels; after them transport makes the labels", ge=0)
-    epsilon: float = hyper(0.1, "how soft the transport is", symbol="ε", gt=0)
-    balance_weight: float = hyper(0.1, "pull of the clusters to equal size, times K", symbol="K·ε₂/λ", gt=0)
-    marginal: Marginal = hyper("barrier", "sizes of clusters: learnt (H1), average (H2), multiplicative (H3), or equal")
-    tolerance: float = hyper(0.01, "end when fewer of the labels change in an epoch; 0: never", symbol="δ", ge=0, lt=1)
+    temperature: float = hyper(1.0, "temperature of the instance loss", symbol="τ", gt=0)
+    scale: float = hyper(20.0, "factor of the classifier's input; 1 for vectors that are not unit length", gt=0)
+    contrast_epochs: int = hyper(0, "first epochs: instance loss only, then k-means updates the labels", ge=0)
+    warmup_epochs: int = hyper(3, "next epochs: initial labels; after them labels come from transport", ge=0)
+    epsilon: float = hyper(0.1, "entropic regularization of the transport", symbol="ε", gt=0)
+    balance_weight: float = hyper(0.1, "weight of equal cluster sizes, times K", symbol="K·ε₂/λ", gt=0)
+    marginal: Marginal = hyper(
+        "barrier", "cluster sizes: optimized (H1), average (H2), multiplicative (H3), or fixed and equal"
+    )
+    tolerance: float = hyper(0.01, "stop if fewer predictions change in an epoch; 0: never", symbol="δ", ge=0, lt=1)
 
-    def build_objective(self, encoder: Network) -> Objective:
+    def build_objective(self, network: Network) -> Objective:
         """Return the RSTC objective."""
-        return RSTCObjective(self, encoder)
+        return RSTCObjective(self, network)
 
 
-class RSTCObjective(TaughtObjective):
-    """Projection head g, classifier P, and the pseudo-labels y that P is taught."""
+class RSTCObjective(PseudoLabelObjective):
+    """Projection head g, classifier P, and the labels y that P is trained on.
+
+    y are the pseudo-labels of the base class until transport replaces them.
+    """
 
     n_augmented = 2
-    scratch = TaughtObjective.scratch | set("y predicted changed b g.0.weight g.0.bias g.2.weight g.2.bias".split())
+    transient = PseudoLabelObjective.transient | {"y", "predictions", "change_rate", "b", "g"}
 
     y: Tensor  # (N,)
-    predicted: Tensor  # (N,) likeliest groups when P was last asked; -1 before
-    changed: Tensor  # () share of them that were others the time before
-    b: Tensor  # (K,)
+    predictions: Tensor  # (N,) clusters predicted by P at the last transport; -1 before the first
+    change_rate: Tensor  # () share of predictions that changed since the transport before
+    b: Tensor  # (K,) cluster sizes, as shares of the corpus
 
-    def __init__(self, hp: RSTC, encoder: Network) -> None:
-        super().__init__(encoder, hp.n_clusters, Classifier(encoder.dim, hp.n_clusters, width=max(encoder.dim, 256)))
-        self.hp, self.g = hp, projection(encoder.dim)
-        for name in ("y", "predicted"):
-            self.register_buffer(name, torch.zeros(0, dtype=torch.long))
-        self.register_buffer("changed", torch.ones((), dtype=torch.float64))
+    def __init__(self, hp: RSTC, network: Network) -> None:
+        classifier = Classifier(network.dim, hp.n_clusters, width=max(network.dim, 256))
+        super().__init__(network, hp.n_clusters, classifier)
+        self.hp = hp
+        self.g = projection(network.dim)
+        self.register_buffer("y", torch.zeros(0, dtype=torch.long))
+        self.register_buffer("predictions", torch.zeros(0, dtype=torch.long))
+        self.register_buffer("change_rate", torch.ones((), dtype=torch.float64))
         self.register_buffer("b", torch.full((hp.n_clusters,), 1 / hp.n_clusters, dtype=torch.float64))
 
-    def start(self, corpus: Corpus, seed: int | None) -> None:
-        """Take the first grouping as labels."""
-        super().start(corpus, seed)
-        self.y, self.predicted = self.groups.clone(), torch.full_like(self.groups, -1)
+    def initialize(self, corpus: Corpus, seed: int) -> None:
+        """Take the initial labels."""
+        super().initialize(corpus, seed)
+        self.y = self.pseudo_labels.clone()
+        self.predictions = torch.full_like(self.pseudo_labels, -1)
 
     def stages(self, epochs: int) -> Sequence[Stage]:
-        """Return contrast alone, contrast and the first groups, contrast and the labels of transport."""
-        alone = min(self.hp.contrast_epochs, epochs)
-        warm = min(self.hp.warm_up, epochs - alone)
+        """Return three stages: instance loss only, initial labels, labels from transport."""
+        n_contrast = min(self.hp.contrast_epochs, epochs)
+        n_warmup = min(self.hp.warmup_epochs, epochs - n_contrast)
+        n_transport = epochs - n_contrast - n_warmup
+        recluster = self.recluster_from_labels if n_contrast else None
         return [
-            Stage("contrast", alone, self.contrast),
-            Stage("warm-up", warm, self.joint, before=self.regroup if alone else None),
-            Stage("transport", epochs - alone - warm, self.joint, before_epoch=self.relabel),
+            Stage("contrast", n_contrast, self.contrast),
+            Stage("warm-up", n_warmup, self.joint, before=recluster),
+            Stage("transport", n_transport, self.joint, before_epoch=self.relabel),
         ]
 
     def contrast(self, batch: Batch) -> Terms:
-        """Return the instance term alone."""
-        return self._instance(*self.encoder(*batch.augmented))
+        """Return the instance term only."""
+        h_1, h_2 = self.network(*batch.augmented)
+        return {"instance": self._instance_loss(h_1, h_2)}
 
     def joint(self, batch: Batch) -> Terms:
-        """Return the terms of the loss above."""
-        h_1, h_2 = self.encoder(*batch.augmented)
+        """Return the terms of the loss L."""
+        h_1, h_2 = self.network(*batch.augmented)
         y = self.y[batch.rows]  # (B,)
-        p_1, p_2 = self.classifier(self.hp.scale * h_1), self.classifier(self.hp.scale * h_2)  # (B, K) logits
-        return self._instance(h_1, h_2) | {"pseudo_label": F.cross_entropy(p_1, y) + F.cross_entropy(p_2, y)}
+        logits_1 = self.classifier(self.hp.scale * h_1)  # (B, K)
+        logits_2 = self.classifier(self.hp.scale * h_2)
+        instance = self._instance_loss(h_1, h_2)
+        return {"instance": instance, "pseudo_label": F.cross_entropy(logits_1, y) + F.cross_entropy(logits_2, y)}
 
-    def _instance(self, h_1: Tensor, h_2: Tensor) -> Terms:
-        loss = 2 * nt_xent(self.g(h_1), self.g(h_2), tau=self.hp.temperature)  # L_I is a sum of both directions
-        return {"instance": self.hp.instance_weight * loss}
+    def _instance_loss(self, h_1: Tensor, h_2: Tensor) -> Tensor:
+        z_1 = self.g(h_1)
+        z_2 = self.g(h_2)
+        l_i = 2 * nt_xent(z_1, z_2, tau=self.hp.temperature)  # the sum of both directions, not their mean
+        return self.hp.instance_weight * l_i
 
-    def regroup(self, corpus: Corpus) -> None:
-        """Group anew what the instance loss alone has moved, by k-means from the first groups."""
-        self.groups.copy_(squared_distances(corpus.h, self.from_groups(corpus)).argmin(dim=1))
-        self.y.copy_(self.groups)
+    def recluster_from_labels(self, corpus: Corpus, seed: int) -> None:
+        """Update the labels by k-means on the current embeddings, starting from the means of the old labels."""
+        mu = self.kmeans_from_labels(corpus, seed)
+        self.pseudo_labels.copy_(nearest_center(corpus.h, mu))
+        self.y.copy_(self.pseudo_labels)
 
-    def relabel(self, corpus: Corpus) -> None:
-        """Make the labels of the coming epoch, and see how many texts P files otherwise than an epoch ago."""
-        self.begin_to_teach(corpus)
-        log_p, hp = self.in_parts(self.logits, corpus.h, 8192).log_softmax(dim=1), self.hp  # (N, K)
-        weight, predicted = hp.balance_weight / hp.n_clusters, log_p.argmax(dim=1).to(self.y.device)
+    def relabel(self, corpus: Corpus, seed: int) -> None:
+        """Compute the labels of the next epoch by transport, and how many predictions of P have changed."""
+        self.start_pseudo_labeling(corpus, seed)
+        log_p = self.in_chunks(self.logits, corpus.h, 8192).log_softmax(dim=1)  # (N, K)
         plan = adaptive_transport(
-            log_p.float(), epsilon=hp.epsilon, weight=weight, b=self.b.cpu(), marginal=hp.marginal
+            log_p.float(),
+            epsilon=self.hp.epsilon,
+            weight=self.hp.balance_weight / self.hp.n_clusters,
+            b=self.b.cpu(),
+            marginal=self.hp.marginal,
         )
-        self.changed.copy_((predicted != self.predicted).double().mean())
-        self.predicted.copy_(predicted)
+        predictions = log_p.argmax(dim=1).to(self.y.device)  # (N,)
+        self.change_rate.copy_((predictions != self.predictions).double().mean())
+        self.predictions.copy_(predictions)
         self.y.copy_(plan.labels)
         self.b.copy_(plan.b)
 
     @property
-    def settled(self) -> bool:
-        """Whether P hardly changes its mind any more."""
-        return bool(self.changed < self.hp.tolerance)
+    def converged(self) -> bool:
+        """Whether the predictions of P hardly change."""
+        return bool(self.change_rate < self.hp.tolerance)
 
     @torch.no_grad()
     def logits(self, h: Tensor) -> Tensor:
-        """Return what P says (B, K) of clean texts."""
-        return in_double(self.classifier, self.hp.scale * h)  # type: ignore[no-any-return]
+        """Return the logits of P (B, K) in float64 and without dropout."""
+        return in_float64(self.classifier, self.hp.scale * h)  # type: ignore[no-any-return]
 
-    def inside(self, h: Tensor) -> dict[str, Tensor]:
-        """Return z (B, d), what the instance loss contrasts."""
+    def diagnostics(self, h: Tensor) -> dict[str, Tensor]:
+        """Return z (B, d), the input of the instance loss."""
         return {"z": self.g(h)}

@@ -1,13 +1,13 @@
 r"""SCCL: Supporting Clustering with Contrastive Learning (Zhang et al., NAACL 2021).
 
-An instance loss spreads texts apart while a clustering loss pulls them to K centers:
+A contrastive loss separates the texts while a clustering loss pulls each text to one of K centers:
 
 .. math:: L = L_C + \eta L_I \tag{7}
 
 Paper: https://aclanthology.org/2021.naacl-main.427 - Code: https://github.com/amazon-science/sccl
 
-Departure: distances are multiplied by ``scale``, because the kernel of Eq. 3 is nearly flat on vectors of length one.
-The final k-means starts from the learnt centers instead of at random.
+Departure: distances are multiplied by ``scale``, because the kernel of Eq. 3 is nearly flat for unit vectors.
+Departure: the final k-means starts from the trained centers instead of at random.
 """
 
 from __future__ import annotations
@@ -15,119 +15,110 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from coterie.contracts import Batch, Corpus, Network, Objective, Stage, Terms
 from coterie.deep import DeepClusterer
-from coterie.heads.centers import NearestCenter, kmeans_centers
 from coterie.heads.projection import projection
 from coterie.hyper import hyper
-from coterie.losses.assignment import kl, sharpen, student_t
+from coterie.losses.assignment import kl, sharpen
 from coterie.losses.contrastive import nt_xent
+from coterie.objectives.student_t import StudentTObjective
 
 
 class SCCL(DeepClusterer, name="sccl"):
     """Joint instance discrimination and Student-t clustering."""
 
     instance_weight: float = hyper(10.0, "weight of the instance loss", symbol="η", eq="7", ge=0)
-    temperature: float = hyper(0.5, "sharpness of the instance loss", symbol="τ", eq="1", gt=0)
+    temperature: float = hyper(0.5, "temperature of the instance loss", symbol="τ", eq="1", gt=0)
     degrees_of_freedom: float = hyper(1.0, "of the Student-t kernel", symbol="α", eq="3", gt=0)
-    scale: float = hyper(6.0, "what distances are multiplied by in the kernel; 1 for vectors of any length", gt=0)
+    scale: float = hyper(6.0, "factor of the distances in the kernel; 1 for vectors that are not unit length", gt=0)
     plan: Literal["joint", "instance", "cluster", "sequential"] = hyper(
-        "joint", "both losses (SCCL), one alone, or one after the other (SCCL-Seq)"
+        "joint", "both losses (SCCL), only one of them, or one after the other (SCCL-Seq)"
     )
     cluster_loss: Literal["original", "crossed", "shared"] = hyper(
-        "original", "on the original texts (Eq. 6), on views with each other's (Eq. 8) or the original's target (Eq. 9)"
+        "original",
+        "on the texts (Eq. 6), or on the views with the target of the other view (Eq. 8) or of the text (Eq. 9)",
     )
-    variant: Literal["paper", "code"] = hyper(
-        "paper", "code: half the cluster loss, on the first view, where views are the texts themselves (n_neighbours 0)"
+    implementation: Literal["paper", "official"] = hyper(
+        "paper", "official: if the views are the texts themselves, half the cluster loss, on the first view"
     )
-    assign_by: Literal["kmeans", "q"] = hyper("kmeans", "labels by k-means on what was learnt, or by the largest q")
+    assign_by: Literal["kmeans", "q"] = hyper("kmeans", "labels by k-means on the trained vectors, or by the largest q")
 
-    def build_objective(self, encoder: Network) -> Objective:
+    def build_objective(self, network: Network) -> Objective:
         """Return the SCCL objective."""
-        return SCCLObjective(self, encoder)
+        return SCCLObjective(self, network)
 
 
-class SCCLObjective(Objective):
+class SCCLObjective(StudentTObjective):
     """Projection head g, centers μ and Eq. 1-9."""
 
     n_augmented = 2
 
-    def __init__(self, hp: SCCL, encoder: Network) -> None:
-        super().__init__(encoder)
+    def __init__(self, hp: SCCL, network: Network) -> None:
+        super().__init__(
+            network,
+            hp.n_clusters,
+            degrees_of_freedom=hp.degrees_of_freedom,
+            scale=hp.scale,
+            assign_by=hp.assign_by,
+        )
         self.hp = hp
-        self.g = projection(encoder.dim)
-        self.mu = nn.Parameter(torch.zeros(hp.n_clusters, encoder.dim))
-        self.nearest = NearestCenter(hp.n_clusters, encoder.dim)
-
-    def start(self, corpus: Corpus, seed: int | None) -> None:
-        """Place the centers."""
-        self.mu.data.copy_(corpus.means(self.hp.n_clusters))
+        self.g = projection(network.dim)
 
     def stages(self, epochs: int) -> Sequence[Stage]:
-        """Return one stage, or for SCCL-Seq two of half the length, with centers placed anew between them."""
+        """Return one stage, or for SCCL-Seq two of half the length, with k-means between them."""
         if self.hp.plan == "sequential":
-            first = Stage("instance", epochs - epochs // 2, self.instance)
-            return [first, Stage("cluster", epochs // 2, self.cluster, before=self.place)]
+            n_cluster = epochs // 2
+            return [
+                Stage("instance", epochs - n_cluster, self.instance),
+                Stage("cluster", n_cluster, self.cluster, before=self.move_centers),
+            ]
         losses = {"joint": self.joint, "instance": self.instance, "cluster": self.cluster}
         return [Stage(self.hp.plan, epochs, losses[self.hp.plan])]
 
+    def move_centers(self, corpus: Corpus, seed: int) -> None:
+        """Move the centers to those of k-means that starts from them."""
+        self.mu.data.copy_(self.kmeans_from_centers(corpus, seed))
+
     def joint(self, batch: Batch) -> Terms:
         """Return the terms of Eq. 7."""
-        if self.hp.variant == "code" and batch.augmented[0] is batch.original:  # the release's "virtual" views
-            h_1, h_2 = self.encoder(*batch.augmented)
-            return self._instance(h_1, h_2) | {"cluster": 0.5 * self._cluster(h_1, h_1, h_2)}
-        h, h_1, h_2 = self.encoder(batch.original, *batch.augmented)
-        return self._instance(h_1, h_2) | {"cluster": self._cluster(h, h_1, h_2)}
+        views_are_texts = batch.augmented[0] is batch.original  # "virtual" augmentation in the official code
+        if self.hp.implementation == "official" and views_are_texts:
+            h_1, h_2 = self.network(*batch.augmented)
+            instance = self._instance_loss(h_1, h_2)
+            cluster = 0.5 * self._cluster_loss(h_1, h_1, h_2)
+        else:
+            h, h_1, h_2 = self.network(batch.original, *batch.augmented)
+            instance = self._instance_loss(h_1, h_2)
+            cluster = self._cluster_loss(h, h_1, h_2)
+        return {"instance": instance, "cluster": cluster}
 
     def instance(self, batch: Batch) -> Terms:
-        """Return the instance term alone."""
-        return self._instance(*self.encoder(*batch.augmented))
+        """Return the instance term only."""
+        h_1, h_2 = self.network(*batch.augmented)
+        return {"instance": self._instance_loss(h_1, h_2)}
 
     def cluster(self, batch: Batch) -> Terms:
-        """Return the cluster term alone."""
-        return {"cluster": self._cluster(*self.encoder(batch.original, *batch.augmented))}
+        """Return the cluster term only."""
+        h, h_1, h_2 = self.network(batch.original, *batch.augmented)
+        return {"cluster": self._cluster_loss(h, h_1, h_2)}
 
-    def _instance(self, h_1: Tensor, h_2: Tensor) -> Terms:
-        loss = nt_xent(self.g(h_1), self.g(h_2), tau=self.hp.temperature)  # Eq. 1-2
-        return {"instance": self.hp.instance_weight * loss}
+    def _instance_loss(self, h_1: Tensor, h_2: Tensor) -> Tensor:
+        z_1 = self.g(h_1)
+        z_2 = self.g(h_2)
+        return self.hp.instance_weight * nt_xent(z_1, z_2, tau=self.hp.temperature)  # Eq. 1-2
 
-    def _cluster(self, h: Tensor, h_1: Tensor, h_2: Tensor) -> Tensor:
-        q, q_1, q_2 = self.log_q(h), self.log_q(h_1), self.log_q(h_2)
+    def _cluster_loss(self, h: Tensor, h_1: Tensor, h_2: Tensor) -> Tensor:
+        q = self.log_q(h)  # (B, K), Eq. 3
+        q_1 = self.log_q(h_1)
+        q_2 = self.log_q(h_2)
         if self.hp.cluster_loss == "crossed":
             return kl(sharpen(q_1), q_2) + kl(sharpen(q_2), q_1)  # Eq. 8
         if self.hp.cluster_loss == "shared":
             return kl(sharpen(q), q_1) + kl(sharpen(q), q_2)  # Eq. 9
         return kl(sharpen(q), q)  # Eq. 4-6
 
-    def log_q(self, h: Tensor) -> Tensor:
-        """Return the logarithm of q (B, K), Eq. 3."""
-        scale = self.hp.scale
-        return student_t(scale * h, scale * self.mu, alpha=self.hp.degrees_of_freedom)
-
-    def inside(self, h: Tensor) -> dict[str, Tensor]:
-        """Return z (B, d), what Eq. 1 contrasts."""
+    def diagnostics(self, h: Tensor) -> dict[str, Tensor]:
+        """Return z (B, d), the input of Eq. 1."""
         return {"z": self.g(h)}
-
-    def place(self, corpus: Corpus) -> None:
-        """Move the centers to where k-means from them ends."""
-        self.mu.data.copy_(self._kmeans(corpus))
-
-    def finish(self, corpus: Corpus, seed: int | None) -> None:
-        """Place the centers that assign texts when ``assign_by`` is k-means."""
-        self.nearest.place(self._kmeans(corpus), corpus.h)
-
-    def _kmeans(self, corpus: Corpus) -> Tensor:
-        return kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, seed=0, start=self.mu.detach().cpu())
-
-    @property
-    def centers(self) -> Tensor:
-        """Return the centers that assign texts."""
-        return self.nearest.mu if self.hp.assign_by == "kmeans" else self.mu
-
-    def assign(self, h: Tensor) -> Tensor:
-        """Return q (B, K)."""
-        q: Tensor = self.nearest(h) if self.hp.assign_by == "kmeans" else self.log_q(h.double()).softmax(dim=1)
-        return q

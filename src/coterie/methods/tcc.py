@@ -1,150 +1,213 @@
 r"""TCC: You Never Cluster Alone (Shen et al., NeurIPS 2021).
 
-A cluster's items make one vector, contrasted with other clusters'; an item is contrasted together with its cluster:
+Each cluster is represented by one vector of its items and contrasted with the other clusters; each item is contrasted
+together with its cluster:
 
 .. math:: L = \alpha L_1 + (1 - \alpha) L_2 \tag{9}
 
 Paper: https://arxiv.org/abs/2106.01908 - Code: none
-Symbols: π = q; f is the encoder with a linear layer above it (heads/latent.py), so h = f(x).
-Departure: f and μ have length one in Eq. 3, and a temperature makes up for it; ``variant="paper"`` is as printed.
-An item is not its own negative in Eq. 7. Prototypes start from the first groups, or where items alone have led to.
+
+Symbols: π in the paper is q here; f is the network with a linear layer on top (encoders/networks/fc.py).
+Departure: the similarity in Eq. 3 is the cosine over a temperature; ``similarity="dot"`` is that of the paper.
+Departure: an item is not its own negative in Eq. 7.
+Departure: prototypes start from the initial clusters, or from k-means after ``instance_epochs``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from coterie.clustering.kmeans import kmeans_centers
 from coterie.contracts import Batch, Corpus, Network, Objective, Stage, Terms
 from coterie.deep import DeepClusterer
-from coterie.encoders.encoder import Encoder
-from coterie.heads.centers import kmeans_centers
-from coterie.heads.latent import Latent
-from coterie.heads.momentum import Momentum
-from coterie.heads.queue import Queue, whole_batches
+from coterie.encoders.networks.fc import FCNetwork
+from coterie.heads.momentum import MomentumEncoder
+from coterie.heads.queue import Queue, queue_size_for
 from coterie.hyper import hyper
-from coterie.losses.contrastive import nt_xent
-from coterie.losses.twin import kl_uniform, queue_contrast, set_representation
+from coterie.losses.assignment import set_representation
+from coterie.losses.contrastive import nt_xent, queue_contrast
+from coterie.losses.entropy import kl_uniform
 
 
 class TCC(DeepClusterer, name="tcc"):
-    """Contrast of clusters and of items, joined by who belongs where."""
+    """Contrast of clusters and contrast of items, connected by the soft assignments."""
 
-    head_lr: float = hyper(1e-4, "learning rate of everything else; prototypes are short, so it is low", ge=0)
-    cluster_share: float = hyper(0.5, "share of the contrast of clusters", symbol="α", eq="9", ge=0, le=1)
-    temperature: float = hyper(0.5, "sharpness of both contrasts", symbol="τ", eq="5, 7", gt=0)
-    assign_temperature: float = hyper(0.1, "of the cosines in π; the paper has neither", eq="3", gt=0)
-    gumbel_temperature: float = hyper(0.3, "softness of the clusters that are drawn", symbol="λ", eq="6", gt=0)
-    stochastic: bool = hyper(True, "draw c from π; else c is π", symbol="c", eq="6")
-    instance: Literal["both", "cluster", "plain"] = hyper("both", "e: of f + NN(c), of NN(c) alone, of f alone", eq="7")
-    contrast: Literal["queue", "batch"] = hyper("queue", "clusters against past batches, or within this one", eq="5")
-    prior: Literal["sample", "batch"] = hyper("batch", "what is to be even: π of each text, or its mean", eq="8")
-    prior_weight: float = hyper(0.1, "of what is to be even; 1: as printed", symbol="β", eq="8", ge=0)
-    momentum: float = hyper(0.99, "of the slow copy; 0.999 for thousands of steps", symbol="m", ge=0, le=1)
+    head_lr: float = hyper(1e-4, "learning rate of everything but the encoder; low, because prototypes are short", ge=0)
+    cluster_weight: float = hyper(
+        0.5, "weight of the contrast of clusters; that of items is 1 - α", symbol="α", eq="9", ge=0, le=1
+    )
+    temperature: float = hyper(0.5, "temperature of both contrasts", symbol="τ", eq="5, 7", gt=0)
+    assign_temperature: float = hyper(0.1, "temperature of the cosines in π; not in the paper", eq="3", gt=0)
+    gumbel_temperature: float = hyper(0.3, "temperature of the drawn clusters c", symbol="λ", eq="6", gt=0)
+    stochastic: bool = hyper(True, "draw c from π; otherwise c is π", symbol="c", eq="6")
+    instance_embedding: Literal["both", "cluster", "features"] = hyper(
+        "both", "e from f + NN(c), from NN(c) only, or from f only", symbol="e", eq="7"
+    )
+    cluster_negatives: Literal["queue", "batch"] = hyper(
+        "queue", "negatives of a cluster: clusters of past batches, or of this batch", eq="5"
+    )
+    prior: Literal["sample", "batch"] = hyper(
+        "batch", "distribution pulled to uniform: π of each item, or the mean π of the batch", eq="8"
+    )
+    prior_weight: float = hyper(0.1, "weight of the prior; 1: as in the paper", symbol="β", eq="8", ge=0)
+    momentum: float = hyper(0.99, "of the momentum encoder; 0.999 for thousands of steps", symbol="m", ge=0, le=1)
     queue_steps: int = hyper(20, "steps whose clusters are kept as negatives", symbol="L/K", eq="5", ge=1)
-    queue_size: int | None = hyper(None, "texts kept as negatives; none: by rule", symbol="J", eq="7", ge=1)
-    latent_dim: int | None = hyper(None, "width of f; none: the encoder's, so that nothing is lost", symbol="d_m", ge=1)
-    prototypes: Literal["groups", "random"] = hyper("groups", "start of μ: means of the first groups, or anywhere")
-    alone_epochs: int = hyper(0, "first epochs, of items alone; then k-means places μ. For a new network", ge=0)
-    variant: Literal["cosine", "paper"] = hyper("cosine", "logits of π: cosine over a temperature, or f·μ", eq="3")
+    queue_size: int | None = hyper(
+        None, "items kept as negatives; none: half of the items, at most 16384", symbol="J", eq="7", ge=1
+    )
+    latent_dim: int | None = hyper(None, "width of f; none: that of the encoder", symbol="d_m", ge=1)
+    head_init: Literal["centers", "random"] = hyper(
+        "centers", "initial prototypes: means of the initial clusters, or random"
+    )
+    instance_epochs: int = hyper(
+        0, "first epochs: contrast of items only, then k-means places μ; for networks trained from scratch", ge=0
+    )
+    similarity: Literal["cosine", "dot"] = hyper(
+        "cosine", "logits of π: cosine over a temperature, or the dot product of f and μ", eq="3"
+    )
 
-    def build_objective(self, encoder: Network) -> Objective:
+    def build_objective(self, network: Network) -> Objective:
         """Return the TCC objective."""
-        return TCCObjective(self, encoder)
+        return TCCObjective(self, network)
 
-    def _network(self, encoder: Encoder, dim: int) -> Network:
-        return Latent(super()._network(encoder, dim), self.latent_dim)
+    def wrap_network(self, network: Network) -> Network:
+        """Return the network with a linear layer on top, f."""
+        return FCNetwork(network, self.latent_dim)
+
+
+class View(NamedTuple):
+    """One view of a batch, Eq. 3-7."""
+
+    f: Tensor  # (B, d) features
+    r: Tensor  # (K, d) clusters
+    e: Tensor  # (B, d) items with their clusters
+    log_q: Tensor  # (B, K) log π
 
 
 class TCCObjective(Objective):
-    """Prototypes μ, NN, a slow copy of everything, two queues, and Eq. 3-9."""
+    """Prototypes μ, NN, momentum encoder, queues of past clusters (P) and items (Q), and Eq. 3-9."""
 
     n_augmented = 2
-    scratch = frozenset({"slow", "past_clusters", "past_items"})
+    transient = frozenset({"momentum_encoder", "past_clusters", "past_items"})
 
-    def __init__(self, hp: TCC, encoder: Network) -> None:
-        super().__init__(encoder)
-        self.hp, self.unit = hp, hp.variant == "cosine"
-        self.mu = nn.Parameter(F.normalize(torch.randn(hp.n_clusters, encoder.dim), dim=1))
-        self.nn_c = nn.Linear(hp.n_clusters, encoder.dim)
-        self.slow = Momentum(self, hp.momentum)
-        self.past_clusters, self.past_items = Queue(encoder.dim), Queue(encoder.dim)  # P and Q
+    def __init__(self, hp: TCC, network: Network) -> None:
+        super().__init__(network)
+        self.hp = hp
+        self.mu = nn.Parameter(F.normalize(torch.randn(hp.n_clusters, network.dim), dim=1))
+        self.nn_c = nn.Linear(hp.n_clusters, network.dim)
+        self.momentum_encoder = MomentumEncoder(self, hp.momentum)
+        self.past_clusters = Queue(network.dim)
+        self.past_items = Queue(network.dim)
 
-    def start(self, corpus: Corpus, seed: int | None) -> None:
-        """Place the prototypes, let the slow copy begin where they are, and make room in the queues."""
-        self._begin(corpus.means(self.hp.n_clusters) if self.hp.prototypes == "groups" else self.mu, corpus)
+    def initialize(self, corpus: Corpus, seed: int) -> None:
+        """Place the prototypes, and reset momentum encoder and queues."""
+        mu = corpus.means(self.hp.n_clusters) if self.hp.head_init == "centers" else self.mu
+        self._reset(mu, corpus)
 
-    def _begin(self, mu: Tensor, corpus: Corpus) -> None:
+    def _reset(self, mu: Tensor, corpus: Corpus) -> None:
         self.mu.data.copy_(mu)
-        self.slow.begin(self)
-        self.past_clusters.begin(self.hp.queue_steps * self.hp.n_clusters)
-        self.past_items.begin(self.hp.queue_size or whole_batches(len(corpus.h), self.hp.batch_size))
+        self.momentum_encoder.reset(self)
+        self.past_clusters.reset(self.hp.queue_steps * self.hp.n_clusters)
+        self.past_items.reset(self.hp.queue_size or queue_size_for(len(corpus.h), self.hp.batch_size))
 
     def stages(self, epochs: int) -> Sequence[Stage]:
-        """Return one stage, in which everything is learnt together; before it a new network may learn items alone."""
-        n = min(self.hp.alone_epochs, epochs)
-        return [Stage("items", n, self.items), Stage("twin", epochs - n, self.twin, before=self.place if n else None)]
+        """Return the stages: contrast of items only (often no epochs), then all terms."""
+        n_instance = min(self.hp.instance_epochs, epochs)
+        place = self.place_prototypes if n_instance else None
+        return [
+            Stage("instance", n_instance, self.instance),
+            Stage("joint", epochs - n_instance, self.joint, before=place),
+        ]
 
-    def items(self, batch: Batch) -> Terms:
-        """Return the contrast of items alone, Eq. 7 without NN(c)."""
-        f, f_hat = self(batch.augmented[0])[0], self.slow(self, batch.augmented[1])[0]
-        f, f_hat = F.normalize(f, dim=1), F.normalize(f_hat, dim=1)
-        past = self.past_items.against(batch.rows, f_hat)
-        return {"instance": queue_contrast(f, f_hat, *past, tau=self.hp.temperature)}
+    def place_prototypes(self, corpus: Corpus, seed: int) -> None:
+        """Place the prototypes by k-means on the current embeddings, and reset momentum encoder and queues."""
+        h = F.normalize(corpus.h, dim=1)
+        mu = kmeans_centers(h, corpus.counts, self.hp.n_clusters, n_init=10, seed=seed)
+        self._reset(mu, corpus)
 
-    def place(self, corpus: Corpus) -> None:
-        """Place the prototypes anew, by k-means on what items alone have taught."""
-        h, k = F.normalize(corpus.h, dim=1), self.hp.n_clusters
-        self._begin(kmeans_centers(h, corpus.counts, k, n_init=10, seed=0), corpus)
+    def instance(self, batch: Batch) -> Terms:
+        """Return the contrast of items only, Eq. 7 without NN(c)."""
+        view = self(batch.augmented[0])
+        view_hat = self.momentum_encoder(self, batch.augmented[1])
+        f = F.normalize(view.f, dim=1)
+        f_hat = F.normalize(view_hat.f, dim=1)
+        return {"instance": self._item_contrast(f, f_hat, batch.rows)}
 
-    def twin(self, batch: Batch) -> Terms:
-        """Return the terms of Eq. 9: clusters, then items and prior, which together are Eq. 8."""
-        hp, tau, alpha = self.hp, self.hp.temperature, self.hp.cluster_share
-        (_, r, e, log_q), (_, r_hat, e_hat, _) = self(batch.augmented[0]), self.slow(self, batch.augmented[1])
-        l_1 = queue_contrast(r, r_hat, *self.past_clusters.against(torch.arange(len(r)), r_hat), tau=tau)  # Eq. 5
-        l_1 = nt_xent(r, r_hat, tau=tau) if hp.contrast == "batch" else l_1
-        l_2 = queue_contrast(e, e_hat, *self.past_items.against(batch.rows, e_hat), tau=tau)  # Eq. 7
-        prior = hp.prior_weight * kl_uniform(log_q, per_item=hp.prior == "sample")  # Eq. 8
+    def joint(self, batch: Batch) -> Terms:
+        """Return the terms of Eq. 9: L_1, and the two parts of L_2 (Eq. 8), contrast of items and prior."""
+        alpha = self.hp.cluster_weight
+        view = self(batch.augmented[0])
+        view_hat = self.momentum_encoder(self, batch.augmented[1])
+        l_1 = self._cluster_contrast(view.r, view_hat.r)
+        l_2 = self._item_contrast(view.e, view_hat.e, batch.rows)
+        prior = self.hp.prior_weight * kl_uniform(view.log_q, per_item=self.hp.prior == "sample")  # Eq. 8
         return {"cluster": alpha * l_1, "instance": (1 - alpha) * l_2, "prior": (1 - alpha) * prior}
 
-    def forward(self, view: Any) -> tuple[Tensor, ...]:
-        """Return f (B, d), r (K, d) of the batch, e (B, d) and log π (B, K), by the weights at hand, fast or slow."""
-        (f,) = self.encoder(view)
-        f = F.normalize(f, dim=1) if self.unit else f
-        log_q = self.log_q(f)
-        c = F.gumbel_softmax(log_q, tau=self.hp.gumbel_temperature) if self.hp.stochastic else log_q.exp()  # Eq. 6
-        return f, set_representation(log_q, f), self.e(f, c), log_q
+    def _cluster_contrast(self, r: Tensor, r_hat: Tensor) -> Tensor:
+        if self.hp.cluster_negatives == "batch":
+            return nt_xent(r, r_hat, tau=self.hp.temperature)
+        clusters = torch.arange(len(r))
+        queue, same = self.past_clusters.negatives(clusters)
+        self.past_clusters.push_later(r_hat, clusters)
+        return queue_contrast(r, r_hat, queue, same, tau=self.hp.temperature)  # Eq. 5
 
-    def e(self, f: Tensor, c: Tensor) -> Tensor:
-        """Return e (B, d) of items f (B, d) and their clusters c (B, K), Eq. 7."""
-        of_c = self.nn_c(c)
-        return F.normalize({"both": f + of_c, "cluster": of_c, "plain": f}[self.hp.instance], dim=1)
+    def _item_contrast(self, e: Tensor, e_hat: Tensor, rows: Tensor) -> Tensor:
+        queue, same = self.past_items.negatives(rows)
+        self.past_items.push_later(e_hat, rows)
+        return queue_contrast(e, e_hat, queue, same, tau=self.hp.temperature)  # Eq. 7
+
+    def forward(self, view: Any) -> View:
+        """Return f, r, e and log π of one view, by the current weights or those of the momentum encoder."""
+        (h,) = self.network(view)
+        f = self._features(h)
+        log_q = self.log_q(f)
+        if self.hp.stochastic:
+            c = F.gumbel_softmax(log_q, tau=self.hp.gumbel_temperature)  # (B, K), Eq. 6
+        else:
+            c = log_q.exp()
+        r = set_representation(log_q, f)  # Eq. 4
+        return View(f, r, self._instance_embedding(f, c), log_q)
+
+    def _features(self, h: Tensor) -> Tensor:
+        return F.normalize(h, dim=1) if self.hp.similarity == "cosine" else h
+
+    def _instance_embedding(self, f: Tensor, c: Tensor) -> Tensor:
+        """Return e (B, d) of features f (B, d) and clusters c (B, K), Eq. 7."""
+        if self.hp.instance_embedding == "features":
+            return F.normalize(f, dim=1)
+        if self.hp.instance_embedding == "cluster":
+            return F.normalize(self.nn_c(c), dim=1)
+        return F.normalize(f + self.nn_c(c), dim=1)
 
     def after_step(self) -> None:
-        """Remember what the slow copy saw, then let it follow."""
-        self.past_clusters.take_in()
-        self.past_items.take_in()
-        self.slow.follow(self)
+        """Push the clusters and items of this step to the queues, and update the momentum encoder."""
+        self.past_clusters.flush()
+        self.past_items.flush()
+        self.momentum_encoder.update(self)
 
     def log_q(self, h: Tensor) -> Tensor:
-        """Return log π (B, K), Eq. 3."""
+        """Return log π (B, K) of h (B, d), Eq. 3."""
         mu = self.mu.to(h.dtype)
-        cosine = F.normalize(h, dim=1) @ F.normalize(mu, dim=1).T
-        return (cosine / self.hp.assign_temperature if self.unit else h @ mu.T).log_softmax(dim=1)
+        if self.hp.similarity == "cosine":
+            logits = F.normalize(h, dim=1) @ F.normalize(mu, dim=1).T / self.hp.assign_temperature
+        else:
+            logits = h @ mu.T
+        return logits.log_softmax(dim=1)
 
-    def inside(self, h: Tensor) -> dict[str, Tensor]:
-        """Return z (B, d), what Eq. 7 contrasts: e, where c is π."""
-        return {"z": self.e(F.normalize(h, dim=1) if self.unit else h, self.log_q(h).exp())}
+    def diagnostics(self, h: Tensor) -> dict[str, Tensor]:
+        """Return z (B, d), the input of Eq. 7: e with c = π."""
+        return {"z": self._instance_embedding(self._features(h), self.log_q(h).exp())}
 
     @property
     def centers(self) -> Tensor:
-        """Return the prototypes μ."""
+        """Return the prototypes μ (K, d)."""
         return self.mu
 
     def assign(self, h: Tensor) -> Tensor:
-        """Return π (B, K)."""
+        """Return π (B, K) in float64."""
         return self.log_q(h.double()).softmax(dim=1)

@@ -1,1 +1,1 @@
-"""The one loop that trains, and what keeps it safe."""
+"""The training loop, checkpoints, the guard, batches and logs."""

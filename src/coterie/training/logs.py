@@ -1,4 +1,4 @@
-"""A log of every epoch, for people who would rather look than read."""
+"""Write the log of every epoch as CSV or for TensorBoard."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Format = Literal["csv", "tensorboard"]
 
 
 def check_log(log_format: Format) -> None:
-    """Refuse a format whose package is not there."""
+    """Raise :class:`MissingExtraError` when the package of a format is not installed."""
     if log_format == "tensorboard" and find_spec("tensorboard") is None:
         raise MissingExtraError("log_format='tensorboard'", "tensorboard")
 
 
 def write_log(history: list[dict[str, Any]], folder: Path, log_format: Format) -> None:
-    """Write the whole history to ``folder``: again after every epoch, so that a resumed run has no gap and no echo."""
+    """Write the whole history to ``folder``, after every epoch: a resumed run leaves no gaps or duplicates."""
     folder.mkdir(parents=True, exist_ok=True)
     if log_format == "csv":
         names = list(dict.fromkeys(name for record in history for name in record))

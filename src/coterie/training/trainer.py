@@ -1,4 +1,4 @@
-"""The only training loop. It knows stages, epochs, steps and terms, never a method's name."""
+"""The only training loop. It knows stages, epochs, steps and loss terms, but no method by name."""
 
 from __future__ import annotations
 
@@ -10,69 +10,87 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Vectors
 from coterie.errors import InputError, TrainingError, TrainingStopped
 from coterie.progress import Advance, track
+from coterie.seeding import seeded
+from coterie.training.batches import batches, n_batches
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard
 from coterie.training.interrupt import interruptible
 from coterie.training.optimizer import Optimizer, Schedule
-from coterie.training.seeding import batches, n_batches, seeded
 
 Record = dict[str, Any]
+"""The log of one epoch: stage, epoch, step, seconds, mean loss terms, guard score."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything as it is embedded and assigned at the end of an epoch."""
+    """The state after an epoch, as a callback sees it."""
 
     record: Record
-    h: Vectors  # (N, D)
+    h: Vectors  # (N, D) embeddings of the distinct items
     labels: Labels  # (N,)
-    objective: Objective  # to look at, not to change
-    ends_stage: bool = True  # the start counts as a stage of its own
+    objective: Objective  # a copy for inspection, with its assigner fitted to h
+    ends_stage: bool = True  # the evaluation before training counts as a stage of its own
 
 
-Watcher = Callable[[Evaluation], None]
+Callback = Callable[[Evaluation], None]
 Views = Callable[[int], Sequence[Prepared]]
-"""Given the number of an epoch, what its steps read: the originals, then every view of them."""
+"""Given the index of an epoch, return the augmented views of all items, each prepared."""
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """How to train; :meth:`run` does it."""
+    """The training settings; :meth:`run` trains."""
 
     batch_size: int
     epochs: int
-    epoch_steps: int | None  # none: as many as see every item once
+    epoch_steps: int | None  # None: as many as one pass over the items needs
     max_steps: int | None
     encoder_lr: float
     head_lr: float
     schedule: Schedule
-    clip_norm: float | None
+    max_grad_norm: float | None
     checkpoint_every: int
     seed: int
 
-    def run(self, objective: Objective, corpus: Corpus, views: Views, **parts: Any) -> list[Record]:
+    def run(  # noqa: PLR0913
+        self,
+        objective: Objective,
+        corpus: Corpus,
+        views: Views,
+        *,
+        guard: Guard,
+        neighbors: Tensor | None = None,
+        checkpoint: Checkpoint | None = None,
+        callbacks: Sequence[Callback] = (),
+        on_epoch: Callable[[list[Record]], None] | None = None,
+    ) -> list[Record]:
         """Train ``objective`` in place and return a record for every epoch."""
         with seeded(self.seed):
-            objective.start(corpus, self.seed)
-            return Run(self, objective, corpus, views, **parts).go()
+            objective.initialize(corpus, self.seed)
+            run = Run(
+                self, objective, corpus, views, guard,
+                neighbors=neighbors, checkpoint=checkpoint, callbacks=callbacks, on_epoch=on_epoch,
+            )  # fmt: skip
+            return run.train()
 
 
 @dataclass
 class Run:
-    """One training in progress. Where it is, is one number: the step."""
+    """One training in progress. Its position is a single number, the step."""
 
-    how: Trainer
+    settings: Trainer
     objective: Objective
     corpus: Corpus
     views: Views
     guard: Guard
-    near: torch.Tensor | None = None  # (N, k) nearest texts, of which views are taken; none: of the text itself
+    neighbors: Tensor | None = None  # (N, k) candidates for the item whose view is taken; None: the item itself
     checkpoint: Checkpoint | None = None
-    watchers: Sequence[Watcher] = ()
+    callbacks: Sequence[Callback] = ()
     on_epoch: Callable[[list[Record]], None] | None = None
 
     step: int = 0
@@ -80,63 +98,64 @@ class Run:
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def __post_init__(self) -> None:
-        stages = self.objective.stages(self.how.epochs)
-        self.plan: list[tuple[Stage, int]] = [(stage, epoch) for stage in stages for epoch in range(stage.epochs)]
-        self.original = self.views(0)[0]
-        self.per_pass = n_batches(len(self.original), self.how.batch_size)
-        self.per_epoch = self.how.epoch_steps or self.per_pass
-        planned = len(self.plan) * self.per_epoch
-        self.total = planned if self.how.max_steps is None else min(planned, self.how.max_steps)
+        settings = self.settings
+        self.stages = self.objective.stages(settings.epochs)
+        assert self.corpus.prepared is not None
+        self.original = self.corpus.prepared
+        self.steps_per_pass = n_batches(len(self.original), settings.batch_size)
+        self.steps_per_epoch = settings.epoch_steps or self.steps_per_pass
+        planned = sum(stage.epochs for stage in self.stages) * self.steps_per_epoch
+        self.total = planned if settings.max_steps is None else min(planned, settings.max_steps)
         self.optimizer = Optimizer(
-            self.objective, encoder_lr=self.how.encoder_lr, head_lr=self.how.head_lr,
-            schedule=self.how.schedule, clip_norm=self.how.clip_norm,
+            self.objective, encoder_lr=settings.encoder_lr, head_lr=settings.head_lr,
+            schedule=settings.schedule, max_grad_norm=settings.max_grad_norm,
         )  # fmt: skip
 
-    def go(self) -> list[Record]:
-        """Train to the end, or to the point where the guard stops it; leave the state that the guard prefers."""
+    def train(self) -> list[Record]:
+        """Train until the plan ends, the objective converges, or the guard stops; restore the guard's best state."""
         if self.checkpoint is None or not self.checkpoint.restore(self):
-            self.guard.begin(self._evaluate({"stage": "start", "epoch": 0, "step": 0}))
-        with track("Training", self.total) as advance, interruptible() as asked_to_stop:
+            self.guard.begin(self._evaluate({"stage": "init", "epoch": 0, "step": 0}))
+        with track("Training", self.total) as advance, interruptible() as stop_requested:
             advance(self.step)
             try:
-                while self.step < self.total and not self._settled():
-                    self._epoch(advance, asked_to_stop)
+                while self.step < self.total and not self._converged():
+                    self._epoch(advance, stop_requested)
             except TrainingError as error:
                 self.guard.stop(self.step, str(error))
             except KeyboardInterrupt:
-                raise TrainingStopped(self._farewell()) from None
-        self.guard.settle(self.objective)
+                raise TrainingStopped(self._stop_message()) from None
+        self.guard.restore_best(self.objective)
         self.objective.eval()
         return self.history
 
-    def _settled(self) -> bool:
-        """Whether to end here; asked between epochs only, also by a run that goes on within one."""
-        return self.step % self.per_epoch == 0 and self.objective.settled
+    def _converged(self) -> bool:
+        """Whether to stop here. Checked between epochs only, also when a run resumes within one."""
+        return self.step % self.steps_per_epoch == 0 and self.objective.converged
 
-    def _epoch(self, advance: Advance, asked_to_stop: Callable[[], bool]) -> None:
-        """Train from where the epoch is to its end."""
-        number, done = divmod(self.step, self.per_epoch)
-        stage, epoch = self.plan[number]
-        self.augmented = self.views(number)[1:]
+    def _epoch(self, advance: Advance, stop_requested: Callable[[], bool]) -> None:
+        """Train from the current step to the end of its epoch."""
+        number, done = divmod(self.step, self.steps_per_epoch)
+        stage, epoch = _stage_of(self.stages, number)
+        self.augmented = self.views(number)
         if done == 0:
-            self._announce(stage, epoch)
+            self._call_hooks(stage, epoch)
         self.objective.train()
-        for _ in range(done, self.per_epoch):
+        for _ in range(done, self.steps_per_epoch):
             self._step(stage, self._rows(), advance)
             if self.step == self.total:
                 break
-            if self.step % self.per_epoch:  # the end of an epoch is kept when it is on record
-                stop = asked_to_stop()
-                self._keep(due=stop or self.step % self.how.checkpoint_every == 0, stop=stop)
-        self._close(stage, epoch)
-        self._keep(due=True, stop=asked_to_stop())
+            if self.step % self.steps_per_epoch:  # the last step of an epoch is saved after its record is written
+                stop = stop_requested()
+                self._save(due=stop or self.step % self.settings.checkpoint_every == 0, stop=stop)
+        self._end_epoch(stage, epoch)
+        self._save(due=True, stop=stop_requested())
 
-    def _rows(self) -> torch.Tensor:
-        """Return the rows (B,) of this step; passes over the items follow each other, whatever an epoch is."""
-        number, place = divmod(self.step, self.per_pass)
-        return batches(len(self.original), self.how.batch_size, seed=self.how.seed, number=number)[place]
+    def _rows(self) -> Tensor:
+        """Return the rows (B,) of this step. Passes over the items follow each other, independent of epochs."""
+        number, place = divmod(self.step, self.steps_per_pass)
+        return batches(len(self.original), self.settings.batch_size, seed=self.settings.seed, number=number)[place]
 
-    def _step(self, stage: Stage, rows: torch.Tensor, advance: Advance) -> None:
+    def _step(self, stage: Stage, rows: Tensor, advance: Advance) -> None:
         started = time.perf_counter()
         terms = stage.loss(self._batch(rows))
         loss = self.optimizer.step(terms, progress=self.step / self.total)
@@ -145,77 +164,95 @@ class Run:
         values = {name: float(term.detach()) for name, term in terms.items()}
         for name, value in (values | {"loss": loss, "steps": 1, "seconds": time.perf_counter() - started}).items():
             self.sums[name] += value
-        advance(1, note=" ".join([stage.name, *(f"{name} {value:.3f}" for name, value in values.items())]))
+        advance(1, note=self._note(stage, values))
 
-    def _keep(self, *, due: bool, stop: bool) -> None:
-        """Write a checkpoint when it is due, and end here when the user asked to."""
+    def _note(self, stage: Stage, values: dict[str, float]) -> str:
+        """Return the epoch, the stage where there are several, and the loss terms of a step, for the progress bar."""
+        n_epochs = -(-self.total // self.steps_per_epoch)
+        epoch = (self.step - 1) // self.steps_per_epoch + 1
+        name = [stage.name] if len(self.stages) > 1 else []
+        terms = " ".join(f"{name} {value:.3f}" for name, value in values.items())
+        return ", ".join([f"epoch {epoch} of {n_epochs}", *name, terms])
+
+    def _save(self, *, due: bool, stop: bool) -> None:
+        """Write a checkpoint when it is due, and raise KeyboardInterrupt when the user requested a stop."""
         if due and self.checkpoint is not None:
             self.checkpoint.save(self)
         if stop:
             raise KeyboardInterrupt
 
-    def _announce(self, stage: Stage, epoch: int) -> None:
+    def _call_hooks(self, stage: Stage, epoch: int) -> None:
         hooks = [hook for hook in (stage.before if epoch == 0 else None, stage.before_epoch) if hook]
         if hooks:
-            corpus = self._corpus()
-            with _alike():
+            corpus = self._encode_corpus()
+            with _input_errors_as_training_errors():
                 for hook in hooks:
-                    hook(corpus)
+                    hook(corpus, self.settings.seed)
 
-    def _batch(self, rows: torch.Tensor) -> Batch:
+    def _batch(self, rows: Tensor) -> Batch:
         original = self.original[rows]
         return Batch(rows, original, tuple(self._view(view, rows, original) for view in self.augmented))
 
-    def _view(self, view: Prepared, rows: torch.Tensor, original: Prepared) -> Prepared:
-        if self.near is not None and self.near.shape[1]:
-            which = torch.randint(self.near.shape[1], (len(rows),))
-            return view[self.near[rows, which]]  # type: ignore[no-any-return]
+    def _view(self, view: Prepared, rows: Tensor, original: Prepared) -> Prepared:
+        if self.neighbors is not None and self.neighbors.shape[1]:
+            which = torch.randint(self.neighbors.shape[1], (len(rows),))
+            return view[self.neighbors[rows, which]]  # type: ignore[no-any-return]
         return original if view is self.original else view[rows]
 
-    def _close(self, stage: Stage, epoch: int) -> None:
-        """Put the epoch on record, and let the guard see what became of the texts."""
+    def _end_epoch(self, stage: Stage, epoch: int) -> None:
+        """Record the epoch and evaluate it."""
         steps, seconds = self.sums.pop("steps"), self.sums.pop("seconds")
         means = {name: value / steps for name, value in self.sums.items()}
         self.sums.clear()
         record: Record = {"stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": seconds, **means}
-        self.history.append(record)  # first: what the guard finds is added to it
-        if self.guard.active or self.watchers:
-            with _alike():
+        self.history.append(record)  # before the evaluation, which adds the guard's score to it
+        if self.guard.active or self.callbacks:
+            with _input_errors_as_training_errors():
                 evaluation = self._evaluate(record, ends_stage=epoch + 1 == stage.epochs or self.step == self.total)
-            self.guard.see(evaluation)
+            self.guard.update(evaluation)
         if self.on_epoch is not None:
             self.on_epoch(self.history)
 
     def _evaluate(self, record: Record, *, ends_stage: bool = True) -> Evaluation:
-        self.objective.eval()
-        corpus = self._corpus()
-        self.objective.finish(corpus, self.how.seed)
+        """Assign all items by a copy of the objective, so that evaluating changes nothing in the training."""
+        corpus = self._encode_corpus()
+        objective = self.objective.evaluation_copy().eval()
+        objective.fit_assigner(corpus, self.settings.seed)
         h = corpus.h.numpy()
-        evaluation = Evaluation(record, h, self.objective.assign_all(h).argmax(axis=1), self.objective, ends_stage)
-        with torch.random.fork_rng():  # what a watcher draws does not reach the training
-            for watch in self.watchers:
-                watch(evaluation)
+        evaluation = Evaluation(record, h, objective.assign_all(h).argmax(axis=1), objective, ends_stage)
+        with seeded(self.settings.seed):  # random draws of a callback do not change the training
+            for callback in self.callbacks:
+                callback(evaluation)
         return evaluation
 
-    def _corpus(self) -> Corpus:
-        h = self.objective.encoder.look(self.original)
+    def _encode_corpus(self) -> Corpus:
+        h = self.objective.network.encode(self.original)
         if not torch.isfinite(h).all():
-            raise TrainingError("the vectors are no longer numbers")
+            raise TrainingError("the embeddings contain NaN or infinity")
         return replace(self.corpus, h=h)
 
-    def _farewell(self) -> str:
+    def _stop_message(self) -> str:
         stopped = f"Stopped at step {self.step} of {self.total}."
         if self.checkpoint is None:
-            return f"{stopped} Nothing was kept: with a checkpoint (--out or --checkpoint names one) it could go on."
+            return f"{stopped} Nothing was saved: with a checkpoint (--out or --checkpoint) training could resume."
         if not self.checkpoint.path.exists():
-            return f"{stopped} That was before the first checkpoint, so nothing was kept."
-        return f"{stopped} {self.checkpoint.path} keeps it: the same command goes on from there."
+            return f"{stopped} That was before the first checkpoint, so nothing was saved."
+        return f"{stopped} The checkpoint is {self.checkpoint.path}: run the same command again to resume."
+
+
+def _stage_of(stages: Sequence[Stage], number: int) -> tuple[Stage, int]:
+    """Return the stage of epoch ``number``, counted over all stages, and the epoch within it."""
+    for stage in stages:
+        if number < stage.epochs:
+            return stage, number
+        number -= stage.epochs
+    raise IndexError(number)
 
 
 @contextmanager
-def _alike() -> Iterator[None]:
-    """Say what it means when texts that were fine at the start can no longer be grouped."""
+def _input_errors_as_training_errors() -> Iterator[None]:
+    """Explain an input error that training has caused: the items were fine at the start."""
     try:
         yield
     except InputError as error:
-        raise TrainingError("the texts have become too much alike to tell the clusters apart") from error
+        raise TrainingError("the embeddings have become too similar to separate the clusters") from error

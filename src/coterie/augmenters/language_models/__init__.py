@@ -1,1 +1,1 @@
-"""The models behind the augmenters that need one; loaded when they are first used."""
+"""The models that some augmenters need, imported when they are first used."""

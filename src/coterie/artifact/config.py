@@ -1,0 +1,57 @@
+"""The configuration of a saved model is not trusted: what is missing or of another kind is named in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from coterie.errors import ArtifactError, InputError
+
+_KINDS: dict[str, type] = {
+    "method": str,
+    "params": dict,
+    "encoder": dict,
+    "encoder.name": str,
+    "encoder.params": dict,
+    "encoder.fingerprint": str,
+    "encoder.dim": int,
+    "encoder.input_type": str,
+    "texts": dict,
+    "texts.n": int,
+    "texts.sha256": str,
+    "versions": dict,
+}
+_NAMES = {str: "a word", dict: "an object", int: "a whole number"}
+_MISFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
+"""What Python, NumPy and torch raise when values do not belong together."""
+
+
+def check_config(config: Any, path: Path) -> dict[str, Any]:
+    """Return a configuration whose entries are of the right kinds, or raise :class:`ArtifactError`."""
+    if not isinstance(config, dict):
+        raise ArtifactError(f"{path} is not the configuration of a model.")
+    for name, kind in _KINDS.items():
+        value: Any = config
+        for part in name.split("."):
+            value = value.get(part)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ArtifactError(f"{path}: {name} must be {_NAMES[kind]}, got {value!r:.80}.")
+    if not isinstance(config.get("notes", {}), dict):
+        raise ArtifactError(f"{path}: notes must be an object.")
+    return config
+
+
+@contextmanager
+def fitting(path: Path) -> Iterator[None]:
+    """Turn an error about values that do not belong together into an :class:`ArtifactError` that names ``path``."""
+    try:
+        yield
+    except InputError as error:
+        raise ArtifactError(f"{path}: {error}") from error
+    except _MISFIT as error:
+        if isinstance(error, ArtifactError):
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ArtifactError(f"{path} does not describe a model that this coterie can read ({reason:.200}).") from error

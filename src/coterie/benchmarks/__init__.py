@@ -1,1 +1,0 @@
-"""Measure methods on the papers' sets. True labels are read here, and reach the scores only."""

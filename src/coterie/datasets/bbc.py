@@ -1,0 +1,70 @@
+"""BBC: sentences of news articles, and a sample of them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+
+from coterie.datasets.dataset import DATASETS, TextEntry
+from coterie.datasets.download import RemoteFile
+from coterie.datasets.readers import LabeledTexts
+
+_ARCHIVE = RemoteFile(
+    "bbc-fulltext.zip",
+    "http://mlg.ucd.ie/files/datasets/bbc-fulltext.zip",
+    "221a7e794f68a77eab32a3662c6cecd87b00037f986927519d682e647b3d3d9b",
+)
+_TERMS = "non-commercial research only; rights with the BBC"
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"']?\s+(?=[\"'A-Z0-9£$])")
+
+
+def read_sentences(data: bytes) -> LabeledTexts:
+    """Return the sentences of all articles, each with the class of its article, as in ClusterBERT."""
+    rows = []
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in sorted(archive.namelist()):
+            folder, _, file = name.removeprefix("bbc/").partition("/")
+            if file.endswith(".txt"):
+                article = archive.read(name).decode("latin-1")
+                rows += [(folder, sentence) for sentence in _sentences(article)]
+    return rows
+
+
+def _sentences(article: str) -> list[str]:
+    paragraphs = [" ".join(paragraph.split()) for paragraph in article.split("\n\n")]
+    sentences = [sentence.strip() for paragraph in paragraphs for sentence in _SENTENCE_END.split(paragraph)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def read_sample(data: bytes, *, n: int = 6000) -> LabeledTexts:
+    """Return ``n`` distinct sentences. They are chosen by a hash of the text, so the sample is always the same."""
+    rows = list({text: (label, text) for label, text in read_sentences(data)}.values())
+    return sorted(rows, key=lambda row: hashlib.sha256(row[1].encode()).digest())[:n]
+
+
+DATASETS.register(
+    TextEntry(
+        name="bbc",
+        title="BBC, sentences of news articles (Greene and Cunningham, ICML 2006)",
+        terms=_TERMS,
+        n_items=43885,
+        n_clusters=5,
+        files=(_ARCHIVE,),
+        order=70,
+        read=read_sentences,
+    )
+)
+DATASETS.register(
+    TextEntry(
+        name="bbc-6000",
+        title="BBC, a fixed sample of 6,000 different sentences",
+        terms=_TERMS,
+        n_items=6000,
+        n_clusters=5,
+        files=(_ARCHIVE,),
+        order=71,
+        read=read_sample,
+    )
+)

@@ -1,0 +1,116 @@
+"""The part of every model that describes its clusters in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.contracts import Labels, Objective, Vectors
+from coterie.data.rows import Rows
+from coterie.data.sample import Sample
+from coterie.data.texts import Texts
+from coterie.describe.cluster_table import ClusterTable, cluster_table
+from coterie.describe.quality import Quality
+from coterie.describe.tree import ClusterTree, TreeNode, cluster_tree
+from coterie.encoders.encoder import Encoder
+from coterie.errors import InputError
+from coterie.fitting import most_probable
+from coterie.parts import cluster_parts
+
+
+class Described:
+    """Describes the clusters of a fitted model. A base class of every method."""
+
+    n_clusters_: int
+    labels_: Labels
+    confidence_: NDArray[np.float64]
+    clusters_: ClusterTable
+    encoder_: Encoder
+
+    sample_: Sample
+
+    @property
+    def cluster_centers_(self) -> Vectors:
+        """Centers (K, D)."""
+        raise NotImplementedError
+
+    def fitted_objective(self) -> Objective:
+        """Return the fitted objective, or raise an error."""
+        raise NotImplementedError
+
+    def _embed(self, X: Any, column: str | None) -> tuple[Rows[Any], Vectors]:  # noqa: N803
+        raise NotImplementedError
+
+    def describe(self, items: Sequence[Any] | None = None, *, n_examples: int = 2, n_keywords: int = 5) -> ClusterTable:
+        """Return name, size, confidence, keywords and typical texts of every cluster, the largest first.
+
+        Without ``items`` this is the table that ``fit`` made. ``items`` are the training items as people read them,
+        row by row: the texts behind precomputed vectors, or the file names of images.
+        """
+        self.fitted_objective()
+        if items is None:
+            return self.clusters_
+        return cluster_table(
+            ["" if item is None else str(item) for item in items], self.labels_, self.confidence_, self.n_clusters_,
+            n_examples=n_examples, n_keywords=n_keywords, topics=self._topics_of_clusters(),
+            with_keywords=self.encoder_.input_type != "images", quality=self.clusters_.quality(self.n_clusters_),
+        )  # fmt: skip
+
+    def tree(
+        self,
+        X: Any = None,  # noqa: N803
+        *,
+        split: int | Sequence[int] = (),
+        n_parts: int | None = None,
+    ) -> ClusterTree:
+        """Return the clusters as a tree: groups of similar clusters, with names at every level.
+
+        The clusters in ``split`` are divided further, into ``n_parts`` parts each, or as many as separate best. The
+        parts are those of the training items, or of other items ``X``, which a loaded model needs.
+        """
+        self.fitted_objective()
+        tree: ClusterTree = getattr(self, "tree_", None) or cluster_tree(self.cluster_centers_, self.clusters_)
+        chosen = [split] if isinstance(split, int) else list(split)
+        if not chosen:
+            return tree
+        h, texts, labels = self._items_to_split(X)
+        return tree.with_parts({k: self._divided(k, h, texts, labels, n_parts) for k in chosen})
+
+    def _items_to_split(self, X: Any) -> tuple[Vectors, Sequence[str], Labels]:  # noqa: N803
+        """Return embeddings, texts and clusters of ``X``, or of a sample of the training items."""
+        if X is not None:
+            rows, h = self._embed(X, None)
+            texts = rows.unique if isinstance(rows, Texts) else []
+            return h, texts, most_probable(self.fitted_objective(), h, rows.unique).labels
+        if not hasattr(self, "sample_"):
+            raise InputError(
+                "A loaded model has no texts. Give those whose clusters are divided: tree(texts, split=...)"
+            )
+        return self.sample_.h, self.sample_.texts or [], self.labels_[self.sample_.rows]
+
+    def _divided(
+        self, cluster: int, h: Vectors, texts: Sequence[str], labels: Labels, n_parts: int | None
+    ) -> list[TreeNode]:
+        if not 0 <= cluster < self.n_clusters_:
+            raise InputError(f"There is no cluster {cluster}: they are numbered from 0 to {self.n_clusters_ - 1}.")
+        rows = np.flatnonzero(labels == cluster)
+        return cluster_parts(h[rows], [texts[row] for row in rows.tolist()] if len(texts) else [], n_parts, cluster)
+
+    def _describe_rows(self, rows: Rows[Any], quality: Sequence[Quality | None]) -> ClusterTable:
+        """Return the table of the training items, and store their tree, at the end of ``fit``."""
+        texts: Sequence[str] = []
+        if isinstance(rows, Texts):
+            texts = [rows.unique[i] if i >= 0 else "" for i in rows.inverse.tolist()]
+        table = cluster_table(
+            texts, self.labels_, self.confidence_, self.n_clusters_,
+            topics=self._topics_of_clusters(), with_keywords=bool(texts), quality=quality,
+        )  # fmt: skip
+        self.tree_ = cluster_tree(self.cluster_centers_, table, texts, self.labels_)
+        return table
+
+    def _topics_of_clusters(self) -> Sequence[Any]:
+        """Return the topics of each cluster; empty for methods without topics."""
+        return ()

@@ -1,0 +1,1 @@
+"""Networks that are not transformers over texts: fixed, linear, images."""

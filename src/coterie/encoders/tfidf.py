@@ -1,0 +1,38 @@
+"""TF-IDF of the most frequent words, the first row of most tables in the papers."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from coterie.contracts import Items, Vectors
+from coterie.encoders.bow import BowEncoder
+from coterie.encoders.encoder import EncoderState
+
+
+class TfidfEncoder(BowEncoder, name="tfidf"):
+    """Word counts weighted by inverse document frequency; rows have length one."""
+
+    def fit(self, items: Items) -> Self:
+        """Choose the vocabulary and its weights."""
+        super().fit(items)
+        self._weights = TfidfTransformer().fit(self.counts(items))
+        return self
+
+    def embed(self, items: Items) -> Vectors:
+        """Return TF-IDF (N, V)."""
+        counts = self.counts(items)
+        return np.asarray(self._weights.transform(counts).toarray(), dtype=np.float32)
+
+    def state(self) -> EncoderState:
+        """Return the vocabulary and its weights."""
+        words = super().state().words
+        return EncoderState({"idf": np.asarray(self._weights.idf_)}, words)
+
+    def restore(self, state: EncoderState) -> None:
+        """Load both."""
+        super().restore(state)
+        self._weights = TfidfTransformer()
+        self._weights.idf_ = state.tensors["idf"]

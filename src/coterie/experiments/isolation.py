@@ -1,0 +1,88 @@
+"""Run a function in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from coterie.errors import CoterieError, InputError, TrainingError
+from coterie.progress_display import Mode, show_progress
+from coterie.training.interrupt import interruptible
+
+_PRELOAD = ["coterie.experiments.runner", "transformers"]
+_SECONDS_TO_TERMINATE = 10
+
+
+class CrashError(Exception):
+    """The process ended without returning a result."""
+
+
+def run_isolated(function: Callable[..., Any], *arguments: Any, progress: Mode = "off", title: str = "") -> Any:
+    """Return ``function(*arguments)``, computed in a new process.
+
+    A :class:`TrainingError` of the function is raised again here with the same message, any other
+    :class:`CoterieError` as an :class:`InputError`. ``progress`` says how progress is shown, after ``title``.
+    """
+    context = _context()
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(sender, (progress, title), function, arguments), daemon=True)
+    try:
+        with interruptible() as stop_requested:  # Ctrl-C during the start would leave a half-started process
+            process.start()
+        if stop_requested():
+            raise KeyboardInterrupt
+        sender.close()  # then the pipe is closed as soon as the process ends
+        status, answer = receiver.recv()
+        process.join()
+    except EOFError:
+        process.join()
+        raise CrashError(f"The process ended unexpectedly (exit code {process.exitcode}).") from None
+    except BaseException:  # Ctrl-C in the parent: end the process too
+        if process.pid:
+            process.terminate()
+            process.join(_SECONDS_TO_TERMINATE)
+            process.kill()
+        raise
+    if status == "input_error":
+        raise InputError(answer)
+    if status == "training_error":
+        raise TrainingError(answer)
+    return answer
+
+
+def _context() -> Any:
+    """Return a multiprocessing context that starts clean processes: forkserver if available, because it is faster."""
+    if "forkserver" not in mp.get_all_start_methods():
+        return mp.get_context("spawn")
+    context = mp.get_context("forkserver")
+    context.set_forkserver_preload(_PRELOAD)
+    return context
+
+
+def _run(pipe: Connection, display: tuple[Mode, str], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """Call the function in the new process and send the result, or the message of the error, to the parent."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends Ctrl-C to both processes; the parent decides
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        with show_progress(display[0], title=display[1]):
+            pipe.send(("done", function(*arguments)))
+    except TrainingError as error:
+        pipe.send(("training_error", str(error)))
+    except CoterieError as error:
+        pipe.send(("input_error", str(error)))
+    except (KeyboardInterrupt, BrokenPipeError):  # terminated by the parent, or the parent is gone
+        pass
+
+
+def _end_with_parent() -> None:
+    """Wait until the parent process has ended, then end this process."""
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,189 @@
+"""A job: one method with one configuration, on one data set, with one encoder and one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from coterie.clusterer import METHODS
+from coterie.datasets import DATASETS
+from coterie.datasets.splits import SPLITS
+from coterie.encoders.encoder import ENCODERS, Encoder, is_joined, make_encoder
+from coterie.encoders.joined import JoinedEncoder
+from coterie.errors import InputError
+from coterie.experiments.recipe import EXCLUDED, Preset, check_values, recipe_for, variants
+from coterie.experiments.user_file import UserFile
+from coterie.hyper import settings
+from coterie.spec import parse, split_joined
+from coterie.wording import did_you_mean
+
+PAPERS = "papers"
+"""The name for all of :data:`PAPER_SETS`."""
+PAPER_SETS = tuple(name for name, entry in DATASETS.items() if entry.in_papers)
+"""The eight data sets that the papers share."""
+Result = dict[str, Any]
+"""A line of a results file: the job and its scores."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that determines a result, as plain values."""
+
+    method: str
+    dataset: str
+    seed: int
+    preset: Preset
+    variant: str = ""
+    encoder: str = "bundled"
+    encoder_params: Mapping[str, Any] = field(default_factory=dict)  # all settings of the encoder
+    params: Mapping[str, Any] = field(default_factory=dict)  # all settings of the method
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # the settings of the method changed by --set
+    split: bool = False  # fit on the training split, score on the test split
+    file: UserFile | None = None  # the data set, if it is a user's own file
+
+    def to_dict(self) -> Result:
+        """Return the part of a result that describes the job."""
+        description: Result = {
+            "method": self.method,
+            "variant": self.variant,
+            "preset": self.preset,
+            "set": self.dataset,
+            "seed": self.seed,
+            "encoder": {"name": self.encoder, "params": dict(self.encoder_params)},
+            "params": dict(self.params),
+            "overrides": dict(self.overrides),
+        }
+        if self.split:
+            description["split"] = True
+        if self.file:
+            description["file"] = self.file.to_dict()
+        return description
+
+    def is_in(self, results: Iterable[Result]) -> bool:
+        """Whether one of ``results`` is of this job. Settings that a result lacks had their default value."""
+        return any(self._matches(result) for result in results)
+
+    def _matches(self, result: Result) -> bool:
+        description = self.to_dict()
+        return (
+            all(result[key] == description[key] for key in ("method", "variant", "preset", "set", "seed", "overrides"))
+            and result.get("split", False) == self.split
+            and result.get("file") == description.get("file")
+            and result["encoder"]["name"] == self.encoder
+            and defaults(ENCODERS[self.encoder]) | result["encoder"]["params"] == self.encoder_params
+            and all_params(result) == self.params
+        )
+
+    def __str__(self) -> str:
+        method = f"{self.method}/{self.variant}" if self.variant else self.method
+        changed = "".join(f" {name}={value}" for name, value in self.overrides.items())
+        split = " (test split)" if self.split else ""
+        return f"{self.dataset}{split} {method}{changed} seed {self.seed}"
+
+
+def expand(  # noqa: PLR0913
+    methods: Sequence[str],
+    sets: Sequence[str],
+    n_seeds: int,
+    preset: Preset,
+    *,
+    variant: str = "",
+    encoder: str = "",
+    overrides: Mapping[str, str] | None = None,
+    split: bool = False,
+    files: Mapping[str, UserFile] | None = None,
+) -> list[Job]:
+    """Return a job for every combination. All jobs of the first seed come first.
+
+    A variant or an override applies to the methods that have it. If no method has it, :class:`InputError` is raised.
+    ``files`` are the data sets that are users' own files, by name.
+    """
+    if n_seeds < 1 or not methods or not sets:
+        raise InputError("Nothing to run: give at least one method, one data set and one seed.")
+    for method in methods:
+        METHODS[method]  # raises for an unknown name
+    files = files or {}
+    datasets = [*expand_sets([name for name in sets if name not in files]), *files]
+    if split and (unsplit := [name for name in datasets if name not in SPLITS]):
+        raise InputError(f"The data set {unsplit[0]!r} has no training and test split. There are: {', '.join(SPLITS)}.")
+    if variant and not any(variant in variants(method) for method in methods):
+        known = [f"{method}: {', '.join(variants(method)) or 'none'}" for method in methods]
+        raise InputError(f"There is no variant called {variant!r}. There are, for {'; for '.join(known)}.")
+    checked = {method: _check_overrides(overrides or {}, method, methods) for method in methods}
+    jobs = []
+    for seed in range(n_seeds):
+        for dataset in datasets:
+            for method in checked:
+                name = variant if variant in variants(method) else ""
+                job = Job(method, dataset, seed, preset, name, split=split, file=files.get(dataset))
+                jobs.append(_resolve(job, encoder, checked[method]))
+    return jobs
+
+
+def expand_sets(names: Sequence[str]) -> list[str]:
+    """Return the names of data sets without duplicates, with "papers" replaced by :data:`PAPER_SETS`."""
+    expanded: dict[str, None] = {}  # used as an ordered set
+    for name in names:
+        expanded |= dict.fromkeys(PAPER_SETS if name == PAPERS else [name])
+    if unknown := [name for name in expanded if name not in DATASETS]:
+        hint = did_you_mean(unknown[0], [PAPERS, *DATASETS])
+        known = ", ".join([PAPERS, *DATASETS])
+        raise InputError(f"There is no data set called {unknown[0]!r}.{hint} There are: {known}.")
+    return list(expanded)
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """Return the default values of all settings that influence a result."""
+    return {setting.name: setting.default for setting in settings(cls) if setting.name not in EXCLUDED}
+
+
+def all_params(result: Result) -> dict[str, Any]:
+    """Return all settings of a result. Settings that were added after it was written have their default value."""
+    return {**defaults(METHODS[result["method"]]), **result["params"]}
+
+
+def _resolve(job: Job, encoder: str, overrides: dict[str, Any]) -> Job:
+    """Return ``job`` with all settings, from its recipe, ``encoder`` and ``overrides``."""
+    recipe = recipe_for(job.method, job.dataset, job.preset, job.variant)
+    name = recipe.encoder
+    encoder_settings = dict(recipe.encoder_settings)
+    if encoder:
+        requested = _with_settings(encoder, encoder_settings)
+        name, encoder_settings = requested.name, requested.params()
+        encoder_settings = {key: value for key, value in encoder_settings.items() if key not in EXCLUDED}
+    wanted = "texts" if job.file else DATASETS[job.dataset].input_type
+    if (found := ENCODERS[name].input_type) != wanted:
+        raise InputError(f"The encoder {name!r} reads {found}, but the data set {job.dataset!r} has {wanted}.")
+    default_params = defaults(METHODS[job.method])
+    params = default_params | dict(recipe.settings) | overrides
+    default_augmenter = ENCODERS[name].default_augmenter
+    if default_augmenter and params.get("augmenter") == default_params.get("augmenter", ""):
+        params["augmenter"] = default_augmenter  # record the augmenter that is used, e.g. crop for images
+    return replace(
+        job,
+        encoder=name,
+        encoder_params=defaults(ENCODERS[name]) | encoder_settings,
+        params=params,
+        overrides=overrides,
+    )
+
+
+def _with_settings(spec: str, values: Mapping[str, Any]) -> Encoder:
+    """Return the encoder of ``spec``; what it does not set, e.g. max_length, is set as for the recipe's encoder."""
+    encoder = make_encoder(spec)
+    if isinstance(encoder, JoinedEncoder):
+        inner = spec if is_joined(spec) else parse(spec, ENCODERS)[1].get("encoders", encoder.encoders)
+        parts = [_with_settings(part, values) for part in split_joined(str(inner), ENCODERS)]
+        return JoinedEncoder(encoders=parts, weights=encoder.weights)
+    name, given = parse(spec, ENCODERS, kind="encoder")
+    usual = defaults(ENCODERS[name])
+    return ENCODERS[name](**{key: value for key, value in values.items() if key in usual} | given)
+
+
+def _check_overrides(values: Mapping[str, str], method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Return the overrides for ``method``, without those that only other methods have."""
+    own = defaults(METHODS[method])
+    known = {name for other in methods for name in defaults(METHODS[other])}
+    relevant = {name: text for name, text in values.items() if name in own or name not in known}
+    return check_values(relevant, METHODS[method], f"--set, {method}:")

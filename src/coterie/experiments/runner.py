@@ -1,0 +1,155 @@
+"""Run jobs, each in a process of its own: peak memory is measured per job, and a crash does not affect other jobs."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import platform
+import re
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import coterie
+from coterie import datasets
+from coterie.clusterer import METHODS, Clusterer
+from coterie.contracts import Labels
+from coterie.datasets import Dataset
+from coterie.datasets.splits import load_split
+from coterie.deep import DeepClusterer
+from coterie.encoders.encoder import ENCODERS
+from coterie.errors import TrainingError
+from coterie.experiments import isolation
+from coterie.experiments.embedding_cache import CachedEncoder
+from coterie.experiments.jobs import Job, Result
+from coterie.experiments.results import append_result, read_results, repair
+from coterie.experiments.scoring import Curve, label_based, label_free
+from coterie.progress_display import Mode
+
+_PACKAGES = ("torch", "transformers", "scikit-learn", "numpy", "scipy")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a job, or the reason why there is none."""
+
+    job: Job
+    result: Result | None
+    failure: str = ""
+
+
+def missing(jobs: Sequence[Job], out: Path) -> list[Job]:
+    """Return the jobs that have no result in ``out``."""
+    results = read_results(out)
+    return [job for job in jobs if not job.is_in(results)]
+
+
+def run_jobs(jobs: Sequence[Job], out: Path, folder: Path, *, progress: Mode = "off") -> Iterator[Outcome]:
+    """Run ``jobs`` in order, append each result to ``out``, and yield the outcomes.
+
+    ``folder`` is the cache of embeddings. After a failed training the next job runs. An :class:`InputError` is raised,
+    because the next jobs would fail in the same way.
+    """
+    repair(out)
+    for number, job in enumerate(jobs, start=1):
+        title = f"{number}/{len(jobs)} {job}:"
+        try:
+            result = isolation.run_isolated(_load_and_run, job, folder, progress=progress, title=title)
+        except (TrainingError, isolation.CrashError) as error:
+            yield Outcome(job, None, str(error))
+            continue
+        append_result(out, result)
+        yield Outcome(job, result)
+
+
+def run_job(job: Job, data: Dataset, folder: Path, test: Dataset | None = None) -> tuple[Result, Labels]:
+    """Fit and score in this process. Return the result and the labels that were scored.
+
+    Without ``test``, the labels of ``data`` are scored; with ``test``, the labels that the model predicts for ``test``.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model, measured = _fit(job, data, folder)
+        scored = model if test is None else _with_labels_of(model, test)
+    true_labels = data.true_labels if test is None else test.true_labels
+    own_warnings = [str(warning.message) for warning in caught if warning.category.__module__.startswith("coterie")]
+    result = job.to_dict() | {
+        "n": len(data.items),
+        "k": len(data.label_names),
+        **measured,
+        "label_based": label_based(true_labels, scored),
+        "label_free": label_free(data.items, model),
+        "labels_sha256": hashlib.sha256(np.ascontiguousarray(scored.labels_, dtype="<i8").tobytes()).hexdigest(),
+        "warnings": own_warnings,
+        "versions": {"coterie": coterie.__version__} | {name: version(name) for name in _PACKAGES},
+        "machine": {"python": platform.python_version(), "threads": torch.get_num_threads()},
+    }
+    if test is not None:
+        result["n_test"] = len(test.items)
+    return result, scored.labels_
+
+
+def peak_gb() -> float | None:
+    """Return the peak memory of this process in GB; None where the system does not report it.
+
+    On Linux it is read from /proc, because `getrusage` includes the memory of the parent at the time of the fork.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        return round(int(found[1]) / 2**20, 2) if found else None
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kilobytes; bytes on macOS
+    return round(peak / (2**30 if sys.platform == "darwin" else 2**20), 2)
+
+
+def _load_and_run(job: Job, folder: Path) -> Result:
+    if job.split:
+        train, test = load_split(job.dataset)
+        return run_job(job, train, folder, test)[0]
+    data = job.file.load() if job.file else datasets.load(job.dataset)
+    return run_job(job, data, folder)[0]
+
+
+def _with_labels_of(model: Clusterer, data: Dataset) -> Clusterer:
+    """Return a copy of the model with the labels that it predicts for ``data``."""
+    other = copy.copy(model)
+    other.labels_, other.confidence_ = model.assign(data.items)
+    return other
+
+
+def _fit(job: Job, data: Dataset, folder: Path) -> tuple[Clusterer, dict[str, Any]]:
+    """Return the fitted model, and its time, memory and training curve. Only the curve uses true labels."""
+    cls = METHODS[job.method]
+    encoder = ENCODERS[job.encoder](**job.encoder_params)
+    rows = encoder.check(data.items)
+    common: dict[str, Any] = {"n_clusters": len(data.label_names), "random_state": job.seed, **job.params}
+    if issubclass(cls, DeepClusterer):
+        deep = cls(encoder=encoder, **common)
+        curve = Curve(data, rows)
+        seconds = _seconds(lambda: deep.fit(data.items, callback=curve)) - curve.seconds
+        training = {"guard": asdict(deep.guard_), "curve": curve.points()}
+        return deep, {"seconds": round(seconds, 2), "peak_gb": peak_gb(), **training}
+    cached = CachedEncoder(inner=encoder, folder=folder).fit(rows.unique)
+    cached.embed(rows.unique)  # fill the cache first, so that `seconds` never includes the embedding
+    model = cls(encoder=cached, **common)
+    seconds = _seconds(lambda: model.fit(data.items))
+    encode_seconds = cached.seconds(rows.unique)
+    return model, {"seconds": round(seconds, 2), "encode_seconds": encode_seconds, "peak_gb": peak_gb()}
+
+
+def _seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start

@@ -1,0 +1,122 @@
+"""Scores of a fitted model, and of every epoch of a training."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import normalized_mutual_info_score
+
+from coterie.clusterer import Clusterer
+from coterie.clustering.matching import match_clusters
+from coterie.contracts import Items, Labels
+from coterie.data.rows import Rows
+from coterie.datasets import Dataset
+from coterie.errors import InputError
+from coterie.evaluation.contrast_metrics import contrast_scores
+from coterie.evaluation.metrics import accuracy, agreement, dunn, inter_distance, intra_distance, silhouette
+from coterie.training.trainer import Evaluation, Record
+
+Scores = dict[str, float | None]
+Metric = Callable[[Any, Any], float]
+_INTERNAL_METRICS: dict[str, Metric] = {
+    "silhouette": silhouette,
+    "intra_distance": intra_distance,
+    "inter_distance": inter_distance,
+}
+_N_BINS = 10
+
+
+def label_based(true_labels: Labels, model: Clusterer) -> Scores:
+    """Return the scores that need true labels (N,): those of :func:`agreement`, and ``ece``."""
+    scores: Scores = {**agreement(true_labels, model.labels_)}
+    scores["ece"] = calibration_error(true_labels, model.labels_, model.confidence_)
+    return _rounded(scores)
+
+
+def label_free(items: Items, model: Clusterer) -> Scores:
+    """Return the scores that need no labels. Distances are between the embeddings of the fitted model.
+
+    The Dunn index is left out, because it compares all pairs of texts and a single outlier determines it.
+    """
+    valid = model.labels_ >= 0
+    h = model.transform(items)[valid]
+    labels = model.labels_[valid]
+    scores: Scores = {name: _value_or_none(metric, h, labels) for name, metric in _INTERNAL_METRICS.items()}
+    scores["confidence"] = float(model.confidence_[valid].mean())
+    return _rounded(scores)
+
+
+def calibration_error(true_labels: Labels, labels: Labels, confidence: NDArray[np.float64]) -> float:
+    """Return the expected calibration error (ECE) over ten bins. Blank texts (label -1) are left out.
+
+    All arguments have shape (N,). Clusters are matched to classes first.
+    """
+    valid = labels >= 0
+    true_labels = true_labels[valid]
+    labels = labels[valid]
+    confidence = confidence[valid]
+    match = match_clusters(true_labels, labels)
+    correct = np.array([match.get(k, -1) for k in labels.tolist()]) == true_labels
+    bins = np.minimum((confidence * _N_BINS).astype(int), _N_BINS - 1)
+    gaps = [(bins == b).mean() * abs(correct[bins == b].mean() - confidence[bins == b].mean()) for b in set(bins)]
+    return float(sum(gaps))
+
+
+@dataclass
+class Curve:
+    """A training callback that scores every epoch (SCCL Fig. 4). It does not influence the training."""
+
+    data: Dataset
+    rows: Rows[Any]
+    seconds: float = 0.0  # spent in this callback, not in training
+    scored: list[tuple[Record, Scores]] = field(default_factory=list)
+
+    def __call__(self, evaluation: Evaluation) -> None:
+        """Score the rows of the data set, expanded from the distinct items of ``evaluation``."""
+        start = time.perf_counter()
+        valid = self.rows.inverse >= 0
+        rows = self.rows.inverse[valid]
+        h = evaluation.h[rows]
+        labels = evaluation.labels[rows]
+        true_labels = self.data.true_labels[valid]
+        scores: Scores = {
+            "acc": accuracy(true_labels, labels),
+            "nmi": float(normalized_mutual_info_score(true_labels, labels)),
+            "intra_true": _value_or_none(intra_distance, h, true_labels),
+            "inter_true": _value_or_none(inter_distance, h, true_labels),
+            "intra": _value_or_none(intra_distance, h, labels),
+            "inter": _value_or_none(inter_distance, h, labels),
+            "silhouette": _value_or_none(silhouette, h, labels),
+            **contrast_scores(evaluation.objective, h, true_labels),
+        }
+        if evaluation.ends_stage:  # all pairs of texts are slow: once per stage, as in ClusterBERT Fig. 3
+            scores["dunn"] = _value_or_none(dunn, evaluation.h, evaluation.labels)
+        self.scored.append((evaluation.record, scores))
+        self.seconds += time.perf_counter() - start
+
+    def points(self) -> list[dict[str, Any]]:
+        """Return, for every epoch, the record of the training and the scores."""
+        return [_rounded({**record, **scores}) for record, scores in self.scored]
+
+
+def _value_or_none(metric: Metric, h: NDArray[Any], labels: Labels) -> float | None:
+    """Return the metric, or None where it is undefined, e.g. for a single cluster."""
+    try:
+        return metric(h, labels)
+    except InputError:
+        return None
+
+
+def _rounded(scores: dict[str, Any]) -> dict[str, Any]:
+    """Return the scores with four decimals; NaN and infinity become None, because JSON has neither."""
+    return {name: _round(value) if isinstance(value, float) else value for name, value in scores.items()}
+
+
+def _round(value: float) -> float | None:
+    return round(value, 4) if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""k-nearest-neighbor graphs of embeddings, and what is computed from them."""

@@ -1,0 +1,78 @@
+"""Approximate nearest neighbors of many rows by NN-descent, with the package pynndescent.
+
+A neighbor of a neighbor is likely a neighbor (Dong et al., WWW 2011, https://doi.org/10.1145/1963405.1963487).
+It runs in one thread, because the result of pynndescent depends on the number of threads
+(docs/adr/0010-neighbors-of-very-many-texts.md).
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.contracts import Vectors
+from coterie.progress import Advance, has_listener, track
+
+_OVERSAMPLING = 1.6  # searching for more neighbors than needed makes more of the needed ones correct
+
+
+def has_nn_descent() -> bool:
+    """Return whether pynndescent is installed (extra ``scale``)."""
+    return find_spec("pynndescent") is not None
+
+
+def nn_descent(x: Vectors, k: int) -> tuple[NDArray[np.int64], Vectors]:
+    """Return the approximate ``k`` nearest neighbors of each row of ``x`` (N, D), without the row itself.
+
+    It returns their indices and cosine similarities, both (N, k), nearest first. The rows of ``x`` must have unit
+    length. Where fewer than ``k`` neighbors were found, the row itself fills the gap, with similarity 0.
+    """
+    from pynndescent import NNDescent
+
+    max_rounds = max(round(np.log2(len(x))), 5)  # pynndescent stops earlier when few neighbors change
+    n_searched = min(round(_OVERSAMPLING * k) + 1, len(x))  # plus one: a row finds itself
+    with track("Finding neighbors", max_rounds) as advance, _rounds_to(advance):
+        indices, distances = NNDescent(
+            x,
+            metric="dot",
+            n_neighbors=n_searched,
+            n_iters=max_rounds,
+            random_state=0,
+            n_jobs=1,
+            verbose=has_listener(),
+        ).neighbor_graph
+    return _without_self(indices.astype(np.int64), 1 - distances.astype(np.float32), k)
+
+
+def _rounds_to(advance: Advance) -> AbstractContextManager[object]:
+    """Return a context that reports the rounds pynndescent prints to ``advance``, if progress is shown."""
+    return redirect_stdout(_RoundCounter(advance)) if has_listener() else nullcontext()
+
+
+class _RoundCounter(io.TextIOBase):
+    """Text stream that advances progress by one for each line with a slash (pynndescent prints ``3 / 12``)."""
+
+    def __init__(self, advance: Advance) -> None:
+        self.advance = advance
+
+    def write(self, text: str) -> int:
+        self.advance(text.count("/"))
+        return len(text)
+
+
+def _without_self(indices: NDArray[np.int64], similarities: Vectors, k: int) -> tuple[NDArray[np.int64], Vectors]:
+    """Remove each row from its own neighbors, and keep the first ``k`` of the remaining ones.
+
+    pynndescent marks a missing neighbor by a negative index. Where fewer than ``k`` remain, the row itself fills the
+    gap, with similarity 0, so that the edge has no weight.
+    """
+    own = np.arange(len(indices))[:, None]
+    missing = (indices < 0) | (indices == own)
+    indices = np.where(missing, own, indices)
+    similarities = np.where(missing, np.float32(0), similarities)
+    first = missing.argsort(axis=1, kind="stable")[:, :k]  # present neighbors first, in their order
+    return np.take_along_axis(indices, first, axis=1), np.take_along_axis(similarities, first, axis=1)

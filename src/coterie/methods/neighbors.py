@@ -1,0 +1,165 @@
+r"""Neighbors: a mixture over embeddings, words and nearest neighbors. Nothing is trained.
+
+k-means on several features gives initial clusters: on the embeddings, on embeddings averaged over their nearest
+neighbors, and on embeddings joined with TF-IDF features. Average linkage replaces them where clusters are of very
+unequal size. The mixture improves each of them, and the one with the highest score J is kept, without any label.
+
+.. math:: \log q_{ik} = \kappa\, h_i \cdot \mu_k + \beta \sum_w x_{iw} \log \tfrac{p(w|k)}{p(w)} + \gamma (W q)_{ik}
+          + \tfrac12 \log \pi_k + const.
+
+Paper: none, it is coterie's own method - Code: clustering/mixture.py. Experiments: docs/methods/neighbors.md
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix
+from torch import Tensor
+
+from coterie.arrays import unit_rows
+from coterie.clusterer import Clusterer
+from coterie.clustering.kmeans import cluster_means
+from coterie.clustering.mixture import (
+    Evidence,
+    Mixture,
+    MixtureSettings,
+    calibrate,
+    fit_mixture,
+    neighbor_weights,
+    without_empty_clusters,
+)
+from coterie.clustering.mixture_classifier import MixtureClassifier
+from coterie.clustering.starts import Features, kmeans_starts, linkage_start
+from coterie.contracts import Corpus, Items, Network, Objective
+from coterie.hyper import hyper
+from coterie.knn.classifier import KNNClassifier
+from coterie.knn.graph import KNNGraph, knn_graph
+from coterie.knn.neighborhood import word_features
+from coterie.words.vocabulary import Vocabulary
+
+Use = Literal["auto", "never", "always"]
+
+
+class Neighbors(Clusterer, name="neighbors"):
+    """A mixture over embeddings, words and nearest neighbors; nothing is trained."""
+
+    n_neighbors: int = hyper(15, "nearest neighbors of each text", symbol="k", ge=1)
+    similarity_power: float = hyper(3.0, "exponent of the cosine in the weight of a neighbor", ge=0)
+    smoothing_rounds: int = hyper(
+        3, "how often embeddings are averaged over their neighbors for initial clusters", ge=0
+    )
+    embedding_weight: float = hyper(20.0, "weight of the embeddings", symbol="κ", ge=0)
+    word_weight: float = hyper(1.0, "weight of the words; 0: no words", symbol="β", ge=0)
+    neighbor_weight: float = hyper(5.0, "weight of the neighbors", symbol="γ", ge=0)
+    em_rounds: int = hyper(15, "rounds of EM at most", ge=1)
+    min_df: int = hyper(3, "texts that a word must occur in", ge=1)
+    max_df: float = hyper(0.2, "largest share of the texts that a word may occur in", gt=0, le=1)
+    use_linkage: Use = hyper("auto", "initial clusters by average linkage; auto: where they are better than k-means")
+    min_cluster_size: float = hyper(0.05, "least size of a linkage cluster, relative to the mean size", ge=0, lt=1)
+    n_init: int = hyper(5, "random initializations of k-means; the best is kept", ge=1)
+    assign_by: Literal["mixture", "knn"] = hyper(
+        "mixture", "how new texts are assigned: by the mixture, or by the labels of their nearest neighbors"
+    )
+
+    def build_objective(self, network: Network) -> Objective:
+        """Return an objective that has stored no texts yet."""
+        return NeighborsObjective(self, network)
+
+    def saved_notes(self) -> dict[str, Any]:
+        """Return the vocabulary."""
+        objective = self.fitted_objective()
+        assert isinstance(objective, NeighborsObjective)
+        return {"words": objective.vocabulary.words}
+
+    def restore_notes(self, notes: dict[str, Any]) -> None:
+        """Load the vocabulary."""
+        objective = self.fitted_objective()
+        assert isinstance(objective, NeighborsObjective)
+        objective.vocabulary = Vocabulary(notes.get("words", []))
+
+
+class NeighborsObjective(Objective):
+    """Clusters the corpus in :meth:`initialize`, and assigns items by the mixture."""
+
+    mu: Tensor  # (K, D)
+
+    def __init__(self, hp: Neighbors, network: Network) -> None:
+        super().__init__(network)
+        self.hp = hp
+        self.vocabulary = Vocabulary([])
+        self.register_buffer("mu", torch.zeros(hp.n_clusters, network.dim))
+        self.classifier: MixtureClassifier | KNNClassifier
+        if hp.assign_by == "mixture":
+            self.classifier = MixtureClassifier(hp.n_clusters, network.dim, hp.n_neighbors)
+        else:
+            self.classifier = KNNClassifier(network.dim, hp.n_neighbors)
+
+    @property
+    def centers(self) -> Tensor:
+        """The mean embedding of each cluster (K, D)."""
+        return self.mu
+
+    def initialize(self, corpus: Corpus, seed: int) -> None:
+        """Cluster the corpus, and store it in the classifier."""
+        hp = self.hp
+        e, counts = unit_rows(corpus.h.numpy()), corpus.counts.double().numpy()
+        graph = knn_graph(e, 2 * hp.n_neighbors)
+        near = graph.first(hp.n_neighbors)
+        evidence = Evidence(
+            e, counts, self._words(corpus.items), neighbor_weights(near, counts, power=hp.similarity_power)
+        )
+        features = Features(
+            e, corpus.counts, word_features(corpus.items, hp.n_clusters, seed=seed) if hp.word_weight else None,
+            hp.n_clusters, hp.n_neighbors, hp.smoothing_rounds, hp.similarity_power, hp.n_init, seed,
+        )  # fmt: skip
+        mixture = without_empty_clusters(calibrate(self._best_mixture(evidence, features, graph), evidence))
+        mixture = mixture.reordered(np.argsort(-np.bincount(mixture.labels, counts, hp.n_clusters), kind="stable"))
+        self.mu = cluster_means(corpus.h, corpus.counts, mixture.labels, hp.n_clusters)
+        if isinstance(self.classifier, MixtureClassifier):
+            self.classifier.store(mixture, evidence, corpus.h, near, power=hp.similarity_power)
+        else:
+            self.classifier.store(corpus.h, torch.from_numpy(mixture.labels), torch.from_numpy(near.indices))
+
+    def _words(self, items: Items) -> csr_matrix | None:
+        """Choose the vocabulary and return the words of each text (N, V); None for items without words."""
+        if not isinstance(items, list) or not self.hp.word_weight:
+            return None
+        self.vocabulary = Vocabulary.from_texts(items, min_df=self.hp.min_df, max_df=self.hp.max_df)
+        return self.vocabulary.incidence(items) if self.vocabulary.words else None
+
+    def _best_mixture(self, evidence: Evidence, features: Features, graph: KNNGraph) -> Mixture:
+        """Return the mixture with the highest score over all initial clusters, or that of linkage."""
+        hp, settings = self.hp, self._settings()
+        if hp.use_linkage != "never":
+            linked = linkage_start(
+                features, graph, min_cluster_size=hp.min_cluster_size, always=hp.use_linkage == "always"
+            )
+            if linked is not None:
+                return fit_mixture(evidence, linked, hp.n_clusters, settings)
+        fitted = (
+            fit_mixture(evidence, labels, hp.n_clusters, settings) for _, labels in kmeans_starts(features, graph)
+        )
+        return max(fitted, key=lambda mixture: mixture.score)
+
+    def _settings(self) -> MixtureSettings:
+        hp = self.hp
+        return MixtureSettings(hp.embedding_weight, hp.word_weight, hp.neighbor_weight, max_rounds=hp.em_rounds)
+
+    def assign(self, h: Tensor) -> Tensor:
+        """Return q (B, K) of h (B, D), without words."""
+        return self._assign(h, None)
+
+    def assign_items(self, h: Tensor, items: Items) -> Tensor:
+        """Return q (B, K) of h (B, D) and the words of the items."""
+        if isinstance(items, list) and self.vocabulary.words:
+            return self._assign(h, self.vocabulary.incidence(items))
+        return self._assign(h, None)
+
+    def _assign(self, h: Tensor, words: csr_matrix | None) -> Tensor:
+        power = self.hp.similarity_power
+        if isinstance(self.classifier, KNNClassifier):
+            return self.classifier.predict_proba(h, self.hp.n_clusters, power=power)
+        return self.classifier.predict_proba(h, words, self._settings(), power=power)

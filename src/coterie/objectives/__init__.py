@@ -1,0 +1,1 @@
+"""Base classes of objectives that several methods share."""

@@ -1,0 +1,45 @@
+"""The summary of a report in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.report.data import ClusterCard
+from coterie.training.guard import Verdict
+from coterie.wording import count
+
+DOUBTFUL = 0.5  # a text is doubtful if its own cluster is less probable than all others together
+
+
+def overview(noun: str, clusters: Sequence[ClusterCard], confidence: NDArray[np.float64]) -> str:
+    """Return the size of the largest and the smallest cluster, and how many items are doubtful."""
+    largest, smallest = clusters[0], clusters[-1]
+    share = float((confidence < DOUBTFUL).mean()) if len(confidence) else 0.0
+    doubtful = f"{share:.0%} of them are" if 0.005 <= share < 1 else ("None of them is" if not share else "Few are")
+    return (
+        f"{count(len(confidence), noun)} in {count(len(clusters), 'clusters')}: the largest, “{largest.name}”, "
+        f"has {largest.size:,}, the smallest, “{smallest.name}”, {smallest.size:,}. "
+        f"{doubtful} doubtful: their own cluster has a probability below one half."
+    )
+
+
+def explain(verdict: Verdict, noun: str) -> str:
+    """Return the guard's verdict for readers who do not know what a guard is."""
+    if verdict.mode == "off":
+        return "Training was not supervised: the state after the last epoch was kept."
+    more = "more" if verdict.score > verdict.baseline else "no more"
+    compared = (
+        f"Similar {noun} share a cluster {more} often than with plain k-means on the untrained encoder "
+        f"({verdict.score:.2f} against {verdict.baseline:.2f})."
+    )
+    kept = (
+        f"Of {count(verdict.epochs, 'epochs')} of training, the state after epoch {verdict.kept} was the best and was "
+        "kept."
+        if verdict.kept
+        else "Training did not help, so the state before training was kept."
+    )
+    stopped = f" It was stopped early: {verdict.stopped}." if verdict.stopped else ""
+    return f"{kept}{stopped} {compared}"

@@ -1,0 +1,1 @@
+"""Words of texts: vocabularies, stop words, TF-IDF features and word vectors."""

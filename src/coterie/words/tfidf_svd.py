@@ -1,0 +1,64 @@
+"""Features of texts from their words alone: TF-IDF, reduced by truncated SVD (latent semantic analysis)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from coterie.arrays import is_large, row_chunks, subsample, unit_rows
+from coterie.contracts import Vectors
+
+_SAMPLE_FACTOR = 4  # the sample of texts is 4 times larger than elsewhere, because most words are rare
+_MIN_COVERAGE = 0.5  # share of texts with a word of the vocabulary; below, character n-grams are used
+
+
+def tfidf_svd(texts: Sequence[str], *, n_components: int, seed: int | None) -> Vectors | None:
+    """Return features (N, at most n_components) with rows of unit length, or zero for texts without known words.
+
+    Words must occur in two texts. If half of the texts have no such word, e.g. in languages without spaces, character
+    n-grams are used instead. None if too few texts share character n-grams either.
+    """
+    vectorizers = (
+        TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english"),
+        TfidfVectorizer(sublinear_tf=True, min_df=2, analyzer="char", ngram_range=(2, 3)),
+    )
+    for vectorizer in vectorizers:
+        try:
+            tfidf = _tfidf(vectorizer, texts)
+        except ValueError:  # scikit-learn raises it for an empty vocabulary
+            continue
+        coverage = (tfidf.getnnz(axis=1) > 0).mean()
+        if coverage >= _MIN_COVERAGE and tfidf.shape[1] > 2:
+            return _svd(tfidf, n_components, seed)
+    return None
+
+
+def _tfidf(vectorizer: TfidfVectorizer, texts: Sequence[str]) -> csr_matrix:
+    """Return TF-IDF values (N, V). The vocabulary of very many texts comes from a subsample."""
+    if not is_large(len(texts), factor=_SAMPLE_FACTOR):
+        return vectorizer.fit_transform(texts)
+    sample = [texts[row] for row in subsample(len(texts), factor=_SAMPLE_FACTOR)]
+    return vectorizer.fit(sample).transform(texts)
+
+
+def _svd(tfidf: csr_matrix, n_components: int, seed: int | None) -> Vectors:
+    """Return rows of unit length (N, at most n_components) from ``tfidf`` (N, V)."""
+    n, n_words = tfidf.shape
+    svd = TruncatedSVD(min(n_components, n - 1, n_words - 1), random_state=seed)
+    if not is_large(n, factor=_SAMPLE_FACTOR):
+        return unit_rows(svd.fit_transform(tfidf))
+    svd.fit(tfidf[subsample(n, factor=_SAMPLE_FACTOR)])
+    return np.concatenate([unit_rows(svd.transform(tfidf[rows])) for rows in row_chunks(n)])
+
+
+def fuse(e: Vectors, words: Vectors, weight: float) -> Vectors:
+    """Return unit rows (N, D + W) that join embeddings ``e`` (N, D) and word features ``words`` (N, W).
+
+    Their dot product is (1 - weight) times that of ``e`` plus ``weight`` times that of ``words``, if both have unit
+    length.
+    """
+    return unit_rows(np.hstack([np.sqrt(1 - weight) * e, np.sqrt(weight) * words]))

@@ -1,0 +1,57 @@
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from coterie.cli.main import app
+
+
+def commands(group=None, path=()):
+    """Yield the name and the click object of every command."""
+    group = group or typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = {"-".join(path): (path, command) for path, command in commands()}
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS.values(), ids=COMMANDS.keys())
+def test_help_shows_every_word_of_the_help_texts(path, command, invoke, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")  # wide enough that nothing is wrapped
+    monkeypatch.setenv("TERMINAL_WIDTH", "500")
+    shown = re.sub(r"\s+", " ", invoke(*path, "-h").stdout)
+    assert "[default: ]" not in shown
+    for parameter in command.params:
+        if text := getattr(parameter, "help", None):
+            assert text in shown
+
+
+def processor_seconds():
+    """Time of all finished child processes; unlike wall time it does not depend on other programs."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def test_help_is_fast(execute):
+    durations = []
+    for _ in range(3):
+        start = processor_seconds()
+        help_text = execute("--help").stdout
+        durations.append(processor_seconds() - start)
+    assert all(command in help_text for command in ("cluster", "assign", "info", "evaluate", "methods"))
+    assert min(durations) < 0.5
+
+
+def test_help_imports_no_large_package():
+    code = "import sys; sys.argv = ['coterie', '--help']; from coterie.cli.main import main; main()"
+    run = subprocess.run([sys.executable, "-X", "importtime", "-c", code], capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in run.stderr.splitlines()}
+    assert "typer" in imported
+    assert not imported & {"torch", "sklearn", "scipy", "numpy", "transformers", "pandas"}

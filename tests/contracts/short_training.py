@@ -1,0 +1,13 @@
+"""Models with short trainings: a fit takes a fraction of a second."""
+
+from coterie.clusterer import METHODS
+from coterie.deep import DeepClusterer
+
+SHORT = {"epochs": 2, "epoch_steps": 2, "max_steps": 3, "init": "kmeans"}
+DEEP_METHODS = {name: cls for name, cls in METHODS.items() if issubclass(cls, DeepClusterer)}
+
+
+def short(cls, **settings):
+    """Return an unfitted model of a method; one that trains does so for three steps."""
+    training = SHORT if issubclass(cls, DeepClusterer) else {}
+    return cls(**{"n_clusters": 3, "encoder": "tfidf", **training} | settings)
