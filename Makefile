@@ -43,7 +43,7 @@ screenshot: $(READY) ## the picture of a report in the README; needs Chromium an
 check: lint types layers ## all checks except the tests
 
 test: check ## all checks and all tests with line coverage, as in CI
-	$(BIN)/python -m pytest -n 2 --cov
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov
 
 lint: $(READY) ## style and spelling
 	$(BIN)/ruff check

@@ -10,7 +10,7 @@ from coterie.knn.smoothing import smooth
 from coterie.progress import listening
 
 pytest.importorskip("pynndescent")
-pytestmark = pytest.mark.slow  # pynndescent is compiled first
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("nn_descent")]  # pynndescent is compiled first
 
 
 @pytest.fixture(scope="module")

@@ -201,6 +201,7 @@ def test_many_vectors_are_clustered(small_limit, sizes, min_accuracy):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("nn_descent")
 def test_many_vectors_are_clustered_repeatably_with_nn_descent(monkeypatch):
     monkeypatch.setattr(arrays, "EXACT_LIMIT", 300)
     h, labels = make_clusters([70, 140, 210, 290, 360, 430], d=24)
