@@ -13,6 +13,10 @@ class InputError(CoterieError, ValueError):
     """The texts, a file or a setting cannot be used as given."""
 
 
+class LockedError(InputError):
+    """Another process is writing to the same place."""
+
+
 class MissingExtraError(CoterieError, ImportError):
     """An optional package is needed and not installed."""
 

@@ -13,6 +13,12 @@ from coterie.cli.main import app
 PROGRAM = Path(sys.executable).parent / "coterie"
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path_factory, monkeypatch):
+    """Commands that are not told where to write do not write here."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("current"))
+
+
 @pytest.fixture(scope="session")
 def invoke():
     """Run a command in this process; an exception that a user would see as a traceback is raised."""

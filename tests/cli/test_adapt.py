@@ -23,7 +23,7 @@ def test_an_adapted_encoder_is_written_and_can_cluster(invoke, file, tiny_bert, 
     assert not (tmp_path / "adapted.checkpoint").exists()
     texts = topics[0][:3]
     assert not np.allclose(embed(out, texts), embed(tiny_bert, texts), atol=1e-5)
-    invoke("cluster", file, "-k", 3, "-m", "kmeans", "-e", f"transformer:{out}")
+    invoke("cluster", file, "-k", 3, "-m", "kmeans", "-e", f"transformer:{out}", "--no-save")
     assert "is not empty" in invoke(*adapt, code=2).stderr
     invoke(*adapt, "--force")
 

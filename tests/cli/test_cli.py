@@ -53,7 +53,7 @@ def test_cluster_shows_the_table_on_stdout_and_messages_on_stderr(folder, cluste
 
 
 def test_without_a_number_of_clusters_one_is_chosen_and_said(folder, invoke):
-    run = invoke("cluster", folder / "tickets.csv", "-e", "tfidf", "-m", "kmeans", "--json")
+    run = invoke("cluster", folder / "tickets.csv", "-e", "tfidf", "-m", "kmeans", "--json", "--no-save")
     chosen = len(json.loads(run.stdout))
     assert f"{chosen} clusters (middle; used): stability" in run.stderr
 
@@ -150,7 +150,7 @@ def test_evaluate_clusters_the_texts_with_a_model(invoke, folder, output):
 
 def test_texts_from_stdin_give_only_json_on_stdout_if_quiet(invoke):
     lines = "".join(f"{text}\n" for _, text, _ in TICKETS)
-    run = invoke("cluster", "-", "-k", 2, "-e", "tfidf", "--json", "--quiet", stdin=lines)
+    run = invoke("cluster", "-", "-k", 2, "-e", "tfidf", "--json", "--quiet", "--no-save", stdin=lines)
     assert [row["size"] for row in json.loads(run.stdout)] == [3, 3]
     assert run.stderr == ""
 

@@ -102,7 +102,7 @@ def test_a_file_of_a_windows_program_keeps_its_encoding_and_delimiter(invoke, fo
 
 def test_a_file_without_a_header_loses_no_row(invoke, folder):
     (folder / "t.csv").write_text("".join(f"{i},{text}\n" for i, text in enumerate(PASSWORD + PRINTER)))
-    run = invoke("cluster", "t.csv", *CLUSTER)
+    run = invoke("cluster", "t.csv", *CLUSTER, "--no-save")
     assert "the first row looks like data, so the columns are called column_1 to column_2." in run.stderr
     assert "6 texts from column 'column_2'" in run.stderr
-    assert "5 texts" in invoke("cluster", "t.csv", *CLUSTER, "--header", "-c", PASSWORD[0]).stderr
+    assert "5 texts" in invoke("cluster", "t.csv", *CLUSTER, "--header", "-c", PASSWORD[0], "--no-save").stderr

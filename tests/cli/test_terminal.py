@@ -82,5 +82,5 @@ def test_many_columns_give_a_short_error(invoke, tmp_path):
 
 def test_an_endless_word_does_not_fill_the_screen(invoke, tmp_path):
     (tmp_path / "t.txt").write_text("x" * 200_000 + "\nanother text\nthird text\n")
-    run = invoke("cluster", tmp_path / "t.txt", "-k", 2, "-e", "tfidf")
+    run = invoke("cluster", tmp_path / "t.txt", "-k", 2, "-e", "tfidf", "--no-save")
     assert len(run.stdout) < 3_000

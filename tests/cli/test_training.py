@@ -87,5 +87,5 @@ def test_the_published_views_of_tweet_are_read(invoke, tmp_path):
     lines = source.read_text(encoding="utf-8").splitlines()[:200]
     (tmp_path / "tweets.csv").write_text("\n".join(lines), encoding="utf-8")
     train = ["-m", "sccl", "-e", "tfidf", "-a", "columns:text1,text2", *SHORT]
-    run = invoke("cluster", tmp_path / "tweets.csv", "-c", "text", "-k", 5, *train)
+    run = invoke("cluster", tmp_path / "tweets.csv", "-c", "text", "-k", 5, "--no-save", *train)
     assert "199 texts from column 'text'" in run.stderr

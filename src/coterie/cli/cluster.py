@@ -13,7 +13,7 @@ from coterie.cli.cluster_view import print_clusters
 from coterie.cli.input import Input, read_folder, read_input
 from coterie.cli.output import print_json, print_topics, progress, say
 from coterie.cli.results import cluster_columns, for_spreadsheets, with_assignments
-from coterie.cli.targets import reserve_folder
+from coterie.cli.targets import reserve_default_folder, reserve_folder
 from coterie.cli.training_options import kept_checkpoint
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 def cluster(
     files: options.Files,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A new folder for the assignments, the table and the model.")
+        Path | None,
+        typer.Option("--out", "-o", help="A new folder for the results.", show_default="FILE-clusters, numbered"),
     ] = None,
+    no_save: Annotated[bool, typer.Option("--no-save", help="Only show the clusters, write nothing.")] = False,
     n_clusters: options.NClusters = "auto",
     method: Annotated[str, typer.Option("--method", "-m", help="`coterie methods` lists them.")] = "neighbors",
     encoder: options.EncoderName = None,
@@ -57,11 +59,11 @@ def cluster(
 ) -> None:
     """Cluster the texts of FILE, or with --items images the images of a folder.
 
-    Without --out, only the table of clusters is shown. With --out, a folder is
-    written: assignments in the format of FILE with the columns cluster,
-    cluster_name, confidence, second_cluster and margin, clusters.csv with the
-    table, the model for `coterie assign`, and report.html: a map and all texts
-    in one page that needs no network.
+    The table of clusters is shown, and a folder is written, FILE-clusters if
+    --out names no other: assignments in the format of FILE with the columns
+    cluster, cluster_name, confidence, second_cluster and margin, clusters.csv
+    with the table, the model for `coterie assign`, and report.html: a map and
+    all texts in one page that needs no network.
     A method that trains writes OUT.checkpoint while it runs. After an
     interruption, the same command continues from there.
     """
@@ -74,7 +76,8 @@ def cluster(
 
     cls = METHODS[method]
     n_clusters_range(n_clusters)  # before the file is read
-    reserve_folder(out, force=force or overwrite)
+    force = force or overwrite
+    out = _target(out, files, no_save=no_save, force=force)
     if items is options.InputType.images:
         given = read_folder(
             files, column=column, text_columns=text_columns, format=file_format, delimiter=delimiter, vectors=vectors
@@ -94,6 +97,7 @@ def cluster(
         **options.parse_settings(settings, cls, owner=f"method {method!r}"),
     )
     say(f"{count(given.table.n_rows, given.noun)} from {given.source}", quiet=quiet)
+    say(f"The results go to the folder {out}." if out else "Nothing is saved (--no-save).", quiet=quiet)
     start = time.perf_counter()
     with progress(quiet, show_progress):
         model.fit(given.items, **view_columns(model, given))
@@ -102,14 +106,26 @@ def cluster(
         with progress(quiet, show_progress):
             page = None if no_report else make_page(model, given, table, with_texts=not no_texts)
         tables = _tables(given, model, table, raw=raw)
-        _write(out, model, tables, table, page, overwrite=force or overwrite)
+        _write(out, model, tables, table, page, overwrite=force)
     _show(table, as_json=as_json)
     say_set_aside(model.assignment_, model.min_confidence, given.noun, quiet=quiet)
     _say_model(model, time.perf_counter() - start, quiet=quiet)
-    if out is None:
-        say("Nothing is saved without --out.", quiet=quiet)
-    else:
+    if out is not None:
         _say_written(out, model, given, has_page=page is not None, quiet=quiet)
+
+
+def _target(out: Path | None, files: list[str], *, no_save: bool, force: bool) -> Path | None:
+    """Return the folder to write, locked; None if nothing is to be saved."""
+    from coterie.errors import InputError
+
+    if no_save and out is not None:
+        raise InputError("--no-save writes nothing, but --out names a folder: use one of the two.")
+    if no_save:
+        return None
+    if out is None:
+        return reserve_default_folder(files[0], force=force)
+    reserve_folder(out, force=force)
+    return out
 
 
 def _say_model(model: Clusterer, seconds: float, *, quiet: bool) -> None:

@@ -20,7 +20,7 @@ _N_MOVED = 15  # lines of the table of what moved
 
 def compare(
     first: Annotated[
-        Path, typer.Argument(metavar="A", help="A model, the folder of `coterie cluster --out`, or a file.")
+        Path, typer.Argument(metavar="A", help="A model, a folder that `coterie cluster` wrote, or a file.")
     ],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another one, of the same texts.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page with a flow picture, too.")] = None,

@@ -67,7 +67,7 @@ BlankTexts = Annotated[OnEmpty, typer.Option("--on-empty", help="Blank texts: ke
 Model = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="The folder of a saved model, or the folder that `coterie cluster --out` wrote."
+        metavar="MODEL", help="The folder of a saved model, or the folder that `coterie cluster` wrote."
     ),
 ]
 Column = Annotated[

@@ -45,7 +45,7 @@ def report(
 ) -> None:
     """Write a page about the clusters of MODEL: a map, cards, a table of the texts, the training.
 
-    `coterie cluster --out` writes it already. This makes it again, or for
+    `coterie cluster` writes it already. This makes it again, or for
     other texts. The page is one file that needs no network.
     """
     from coterie.artifact.model import Artifact

@@ -5,6 +5,8 @@ One rule for every `--out`: what exists is replaced with --force only, and a fol
 
 from __future__ import annotations
 
+import itertools
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -37,6 +39,43 @@ def reserve_folder(out: Path | None, *, force: bool) -> None:
     if out is not None:
         check_folder(out, overwrite=force)
         _reserve(out)
+
+
+def reserve_default_folder(first_input: str, *, force: bool) -> Path:
+    """Lock and return the folder for results where none is named: ``NAME-clusters`` in the current folder.
+
+    If that is taken, the name gets a number; with ``force`` it is replaced, as if it had been named.
+    """
+    name = _stem(first_input)
+    first = f"{name}-clusters" if name else "clusters"
+    numbered = (f"{first}-{number}" for number in itertools.count(2))
+    return next(out for out in map(Path, itertools.chain([first], numbered)) if _is_reserved(out, force=force))
+
+
+def _is_reserved(out: Path, *, force: bool) -> bool:
+    """Lock the folder ``out`` if it is free, and return whether it was."""
+    from coterie.errors import InputError, LockedError
+
+    if os.path.lexists(out) and not force:
+        return False
+    try:
+        reserve_folder(out, force=force)
+    except LockedError:  # another command is about to write there
+        if force:
+            raise
+        return False
+    except InputError as error:
+        raise InputError(f"{error} To write elsewhere: --out FOLDER; to save nothing: --no-save.") from None
+    return True
+
+
+def _stem(name: str) -> str:
+    """Return the name of a file or folder without its suffixes; nothing for stdin."""
+    if name == "-":
+        return ""
+    path = Path(name).resolve()
+    path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return path.stem.strip(".") if path.suffix and not path.is_dir() else path.name.strip(".")
 
 
 def reserve_file(out: Path | None, *, force: bool) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from coterie.errors import InputError
+from coterie.errors import InputError, LockedError
 
 try:
     import fcntl
@@ -20,7 +20,7 @@ _MARK = "coterie"
 
 @contextmanager
 def exclusive(target: Path) -> Iterator[None]:
-    """Hold the lock file ``.NAME.lock`` beside ``target``; raise :class:`InputError` if another process holds it.
+    """Hold the lock file ``.NAME.lock`` beside ``target``; raise :class:`LockedError` if another process holds it.
 
     The system releases the lock when the process ends, also when it is killed. The file is deleted at the end; one that
     a killed process left behind is used again.
@@ -47,7 +47,7 @@ def _acquire(path: Path, target: Path) -> int | None:
         except BlockingIOError:
             owner = _owner(descriptor)
             os.close(descriptor)
-            raise InputError(
+            raise LockedError(
                 f"{owner} is writing to {target}. Wait until it has ended, or name another file or folder."
             ) from None
         except OSError:  # a file system without locks
