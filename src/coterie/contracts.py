@@ -46,6 +46,7 @@ class Batch:
     rows: Tensor  # (B,) indices into the corpus
     original: Prepared
     augmented: tuple[Prepared, ...]
+    shown: tuple[Tensor, ...] = ()  # (B,) for each view: the item that it shows, which may be a neighbor
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from sccl_reference import soft_assignment
 import coterie
 from coterie.augmenters.augmenter import make_augmenter
 from coterie.clustering.kmeans import kmeans_centers
-from coterie.contracts import Corpus, Network
+from coterie.contracts import Batch, Corpus, Network
 from coterie.encoders.encoder import make_encoder
 from coterie.errors import InputError
 from coterie.methods.neighbors import Neighbors
@@ -52,6 +52,32 @@ def test_a_plan_minimizes_its_terms(topics, plan, terms):
     untrained = small(epochs=0).fit(topics[0]).objective_
     assert torch.equal(model.objective_.mu, untrained.mu) == (plan == "instance")
     assert torch.equal(model.objective_.g[0].weight, untrained.g[0].weight) == (plan == "cluster")
+
+
+def test_the_sequential_plan_clusters_also_when_max_steps_ends_the_training_early(topics):
+    history = small(plan="sequential", epochs=1000, epoch_steps=3, max_steps=10).fit(topics[0]).history_
+    steps = {record["stage"]: record["step"] for record in history}
+    assert list(steps) == ["instance", "cluster"]
+    assert steps["cluster"] == 10
+    assert steps["instance"] < 10
+
+
+def test_the_sequential_plan_refuses_a_single_epoch(topics):
+    with pytest.raises(InputError, match="needs two epochs"):
+        small(plan="sequential", epochs=1).fit(topics[0])
+
+
+@pytest.mark.parametrize(("cluster_loss", "n_encoded"), [("original", 1), ("crossed", 3), ("shared", 3)])
+def test_the_cluster_plan_encodes_what_its_loss_needs(cluster_loss, n_encoded):
+    class Counting(Network):
+        def forward(self, *views):
+            self.n_encoded = len(views)
+            return super().forward(*views)
+
+    objective = SCCLObjective(SCCL(plan="cluster", cluster_loss=cluster_loss, n_clusters=3), Counting(4))
+    h, h_1, h_2 = torch.randn(3, 6, 4)
+    objective.cluster(Batch(torch.arange(6), h, (h_1, h_2)))
+    assert objective.network.n_encoded == n_encoded
 
 
 @pytest.mark.parametrize("plan", ["joint", "instance"])

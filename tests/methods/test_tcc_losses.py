@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,6 +119,23 @@ def test_several_steps_are_the_equations_with_queues_and_momentum_encoder(instan
         momentum_weights["mu"] = 0.8 * momentum_weights["mu"] + 0.2 * slow.weights["mu"]
     assert terms["cluster"] > 0
     assert terms["instance"] > 0
+
+
+def test_departure_an_item_is_no_negative_of_itself_when_views_show_neighbors():
+    objective = initialized(instance_embedding="features", temperature=1.0)
+    past, batch = make_batch(1), make_batch(2, first=20)
+    shown = (torch.tensor([1, 30, 31, 32, 33, 34]), torch.tensor([2, 3, 35, 36, 37, 38]))  # 1, 2 and 3 are in the queue
+    objective.instance(past)
+    objective.after_step()
+    loss = objective.instance(replace(batch, shown=shown))["instance"].item()
+    e, e_hat, queue = (unit(view.numpy()) for view in (*batch.augmented, past.augmented[1]))
+    expected = [
+        info_nce(e[i], e_hat[i], [row for j, row in enumerate(queue) if j not in (shown[0][i], shown[1][i])], 1.0)
+        for i in range(6)
+    ]
+    assert loss == pytest.approx(np.mean(expected), rel=1e-5)
+    objective.after_step()
+    assert objective.past_items.filled[1].tolist() == [*range(6), *shown[1].tolist()]  # who is shown, not whose view
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine"])

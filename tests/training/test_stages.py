@@ -36,6 +36,16 @@ def test_stages_run_in_order_with_their_hooks(train, toy):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("max_steps", "shared"), [(None, 10), (100, 10), (7, 3), (6, 2), (0, 0)])
+def test_stages_share_the_epochs_that_max_steps_leaves(train, toy, max_steps, shared):
+    class Staged(toy):
+        def stages(self, epochs):
+            self.shared = epochs
+            return super().stages(epochs)
+
+    assert train(Staged, epochs=10, max_steps=max_steps).objective.shared == shared  # 3 steps an epoch
+
+
 def test_hooks_get_the_corpus_as_it_is_embedded_now_and_the_seed(train, toy, data):
     seen = []
 

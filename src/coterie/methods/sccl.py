@@ -19,6 +19,7 @@ from torch import Tensor
 
 from coterie.contracts import Batch, Corpus, Network, Objective, Stage, Terms
 from coterie.deep import DeepClusterer
+from coterie.errors import InputError
 from coterie.heads.projection import projection
 from coterie.hyper import hyper
 from coterie.losses.assignment import kl, sharpen
@@ -69,6 +70,11 @@ class SCCLObjective(StudentTObjective):
     def stages(self, epochs: int) -> Sequence[Stage]:
         """Return one stage, or for SCCL-Seq two of half the length, with k-means between them."""
         if self.hp.plan == "sequential":
+            if epochs == 1:
+                raise InputError(
+                    "plan='sequential' needs two epochs, one for each loss, but epochs and max_steps leave one. "
+                    "Raise them, or set epoch_steps to make epochs shorter."
+                )
             n_cluster = epochs // 2
             return [
                 Stage("instance", epochs - n_cluster, self.instance),
@@ -100,7 +106,10 @@ class SCCLObjective(StudentTObjective):
         return {"instance": self._instance_loss(h_1, h_2)}
 
     def cluster(self, batch: Batch) -> Terms:
-        """Return the cluster term only."""
+        """Return the cluster term only. No more is encoded than it needs."""
+        if self.hp.cluster_loss == "original":
+            (h,) = self.network(batch.original)
+            return {"cluster": self._cluster_loss(h, h, h)}
         h, h_1, h_2 = self.network(batch.original, *batch.augmented)
         return {"cluster": self._cluster_loss(h, h_1, h_2)}
 
@@ -111,13 +120,13 @@ class SCCLObjective(StudentTObjective):
 
     def _cluster_loss(self, h: Tensor, h_1: Tensor, h_2: Tensor) -> Tensor:
         q = self.log_q(h)  # (B, K), Eq. 3
+        if self.hp.cluster_loss == "original":
+            return kl(sharpen(q), q)  # Eq. 4-6
         q_1 = self.log_q(h_1)
         q_2 = self.log_q(h_2)
         if self.hp.cluster_loss == "crossed":
             return kl(sharpen(q_1), q_2) + kl(sharpen(q_2), q_1)  # Eq. 8
-        if self.hp.cluster_loss == "shared":
-            return kl(sharpen(q), q_1) + kl(sharpen(q), q_2)  # Eq. 9
-        return kl(sharpen(q), q)  # Eq. 4-6
+        return kl(sharpen(q), q_1) + kl(sharpen(q), q_2)  # Eq. 9
 
     def diagnostics(self, h: Tensor) -> dict[str, Tensor]:
         """Return z (B, d), the input of Eq. 1."""

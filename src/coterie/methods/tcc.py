@@ -136,7 +136,7 @@ class TCCObjective(Objective):
         view_hat = self.momentum_encoder(self, batch.augmented[1])
         f = F.normalize(view.f, dim=1)
         f_hat = F.normalize(view_hat.f, dim=1)
-        return {"instance": self._item_contrast(f, f_hat, batch.rows)}
+        return {"instance": self._item_contrast(f, f_hat, batch)}
 
     def joint(self, batch: Batch) -> Terms:
         """Return the terms of Eq. 9: L_1, and the two parts of L_2 (Eq. 8), contrast of items and prior."""
@@ -144,7 +144,7 @@ class TCCObjective(Objective):
         view = self(batch.augmented[0])
         view_hat = self.momentum_encoder(self, batch.augmented[1])
         l_1 = self._cluster_contrast(view.r, view_hat.r)
-        l_2 = self._item_contrast(view.e, view_hat.e, batch.rows)
+        l_2 = self._item_contrast(view.e, view_hat.e, batch)
         prior = self.hp.prior_weight * kl_uniform(view.log_q, per_item=self.hp.prior == "sample")  # Eq. 8
         return {"cluster": alpha * l_1, "instance": (1 - alpha) * l_2, "prior": (1 - alpha) * prior}
 
@@ -156,9 +156,12 @@ class TCCObjective(Objective):
         self.past_clusters.push_later(r_hat, clusters)
         return queue_contrast(r, r_hat, queue, same, tau=self.hp.temperature)  # Eq. 5
 
-    def _item_contrast(self, e: Tensor, e_hat: Tensor, rows: Tensor) -> Tensor:
-        queue, same = self.past_items.negatives(rows)
-        self.past_items.push_later(e_hat, rows)
+    def _item_contrast(self, e: Tensor, e_hat: Tensor, batch: Batch) -> Tensor:
+        """Return the contrast of items; neither item that the two views show is a negative."""
+        shown, shown_hat = batch.shown or (batch.rows, batch.rows)
+        queue, same = self.past_items.negatives(shown)
+        same = same | self.past_items.negatives(shown_hat)[1]
+        self.past_items.push_later(e_hat, shown_hat)
         return queue_contrast(e, e_hat, queue, same, tau=self.hp.temperature)  # Eq. 7
 
     def forward(self, view: Any) -> View:

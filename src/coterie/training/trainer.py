@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -99,17 +100,22 @@ class Run:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.stages = self.objective.stages(settings.epochs)
         assert self.corpus.prepared is not None
         self.original = self.corpus.prepared
         self.steps_per_pass = n_batches(len(self.original), settings.batch_size)
         self.steps_per_epoch = settings.epoch_steps or self.steps_per_pass
+        self.stages = self.objective.stages(self._n_epochs())
         planned = sum(stage.epochs for stage in self.stages) * self.steps_per_epoch
         self.total = planned if settings.max_steps is None else min(planned, settings.max_steps)
         self.optimizer = Optimizer(
             self.objective, encoder_lr=settings.encoder_lr, head_lr=settings.head_lr,
             schedule=settings.schedule, max_grad_norm=settings.max_grad_norm,
         )  # fmt: skip
+
+    def _n_epochs(self) -> int:
+        """Return the epochs that `max_steps` leaves, the last perhaps in part: stages share these."""
+        epochs, limit = self.settings.epochs, self.settings.max_steps
+        return epochs if limit is None else min(epochs, math.ceil(limit / self.steps_per_epoch))
 
     def train(self) -> list[Record]:
         """Train until the plan ends, the objective converges, or the guard stops; restore the guard's best state."""
@@ -191,13 +197,17 @@ class Run:
 
     def _batch(self, rows: Tensor) -> Batch:
         original = self.original[rows]
-        return Batch(rows, original, tuple(self._view(view, rows, original) for view in self.augmented))
+        shown = tuple(self._shown(rows) for _ in self.augmented)
+        views = zip(self.augmented, shown, strict=True)
+        augmented = tuple(original if view is self.original and r is rows else view[r] for view, r in views)
+        return Batch(rows, original, augmented, shown)
 
-    def _view(self, view: Prepared, rows: Tensor, original: Prepared) -> Prepared:
-        if self.neighbors is not None and self.neighbors.shape[1]:
-            which = torch.randint(self.neighbors.shape[1], (len(rows),))
-            return view[self.neighbors[rows, which]]  # type: ignore[no-any-return]
-        return original if view is self.original else view[rows]
+    def _shown(self, rows: Tensor) -> Tensor:
+        """Return the items (B,) that a view of ``rows`` shows: their neighbors, or themselves."""
+        if self.neighbors is None or not self.neighbors.shape[1]:
+            return rows
+        which = torch.randint(self.neighbors.shape[1], (len(rows),))
+        return self.neighbors[rows, which]
 
     def _end_epoch(self, stage: Stage, epoch: int) -> None:
         """Record the epoch and evaluate it."""
