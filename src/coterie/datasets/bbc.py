@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 import zipfile
 
 from coterie.datasets.dataset import DATASETS, TextEntry
 from coterie.datasets.download import RemoteFile
-from coterie.datasets.readers import LabeledTexts
+from coterie.datasets.readers import LabeledTexts, sample_texts
 
 _ARCHIVE = RemoteFile(
     "bbc-fulltext.zip",
@@ -39,9 +38,8 @@ def _sentences(article: str) -> list[str]:
 
 
 def read_sample(data: bytes, *, n: int = 6000) -> LabeledTexts:
-    """Return ``n`` distinct sentences. They are chosen by a hash of the text, so the sample is always the same."""
-    rows = list({text: (label, text) for label, text in read_sentences(data)}.values())
-    return sorted(rows, key=lambda row: hashlib.sha256(row[1].encode()).digest())[:n]
+    """Return ``n`` distinct sentences."""
+    return sample_texts(read_sentences(data), n)
 
 
 DATASETS.register(

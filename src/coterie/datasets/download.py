@@ -34,7 +34,7 @@ def fetch(file: RemoteFile) -> bytes:
         path = folder / file.name
         if path.is_file():
             data = path.read_bytes()
-            if file.may_be_repacked and folder != cache_folder() and _sha256(data) != file.sha256:
+            if file.may_be_repacked and folder != cache_folder() and sha256(data) != file.sha256:
                 _warn(path, file)
                 return data
             return _checked(data, file, str(path), "Remove it to download it again.")
@@ -66,7 +66,7 @@ def _folders() -> list[Path]:
 
 
 def _checked(data: bytes, file: RemoteFile, source: str, advice: str) -> bytes:
-    found = _sha256(data)
+    found = sha256(data)
     if found != file.sha256:
         raise InputError(
             f"{source} is not the published {file.name} (SHA-256 {found[:12]}..., expected "
@@ -83,7 +83,8 @@ def _warn(path: Path, file: RemoteFile) -> None:
     )
 
 
-def _sha256(data: bytes) -> str:
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

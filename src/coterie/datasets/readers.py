@@ -37,6 +37,12 @@ def read_label_tab_text(data: bytes) -> LabeledTexts:
     return [(label.strip(), text) for label, _, text in rows]
 
 
+def sample_texts(rows: LabeledTexts, n: int) -> LabeledTexts:
+    """Return ``n`` rows with distinct texts, chosen by a hash of the text, so that the sample is always the same."""
+    distinct = {text: (label, text) for label, text in rows}
+    return sorted(distinct.values(), key=lambda row: hashlib.sha256(row[1].encode()).digest())[:n]
+
+
 def check_labeled(images: NDArray[np.uint8], labels: NDArray[np.uint8], name: str) -> LabeledImages:
     """Return images with labels 0 to 9, or raise :class:`InputError` with the name of the file."""
     largest = labels.max(initial=0)
