@@ -72,6 +72,15 @@ def test_sccl_has_the_settings_and_scores_of_its_paper():
     assert published("sccl", "helpdesk") is None
 
 
+def test_a_variant_has_published_scores_and_an_encoder_of_its_own():
+    (job,) = expand(["kmeans"], ["agnews"], 1, "paper", variant="tfidf-2000")
+    assert (job.encoder, job.encoder_params) == ("tfidf", {"max_features": 2000, "stop_words": True})
+    assert (job.params["n_init"], job.variant) == (10, "tfidf-2000")
+    assert (published("kmeans", "tweet", "bow").acc, published("kmeans", "tweet", "tfidf").acc) == (49.7, 57.0)
+    assert published("kmeans", "tweet") is None
+    assert published("sccl", "tweet", "official-code") == published("sccl", "tweet")
+
+
 @pytest.mark.parametrize("method", ["aecl", "clusterbert", "deccrl", "rstc", "sccl", "tcc", "tsdae"])
 def test_the_papers_train_on_embeddings_that_are_not_normalized(method):
     recipe = recipe_for(method, "agnews", "paper")
@@ -106,6 +115,10 @@ def test_a_variant_changes_the_preset_and_may_change_single_data_sets():
         ({"encoder": {"name": "bow", "max_length": 32}}, r"R: \[encoder\] max_length: no such setting"),
         ({"published": {"acc": 80.0}}, r"R: \[published\] must have acc and nmi in percent"),
         ({"published": {"acc": 80.0, "nmi": "high", "source": "here"}}, r"R: \[published\] must have"),
+        ({"published": {"source": "here"}}, r"R: \[published\] must have"),
+        ({"published": {"tweet": [80.0, 70.0]}}, r"R: \[published\] must have"),
+        ({"published": {"source": "here", "mars": [80.0, 70.0]}}, r"R: \[published\] must have"),
+        ({"published": {"source": "here", "tweet": [80.0, 700.0]}}, r"R: \[published\] must have"),
         ({"unspecified": "much"}, "R: unspecified must be a list of sentences"),
     ],
 )

@@ -37,6 +37,13 @@ def test_the_published_score_is_only_beside_the_first_column_of_a_method():
     assert row[3::3] == ["80.0", "70.0"]
 
 
+def test_a_variant_with_published_scores_of_its_own_has_them_beside_it():
+    results = [make_result("kmeans", "tweet", 0, 0.5, variant=variant) for variant in ("bow", "tfidf")]
+    header, row = cells(make_table(results, ["acc"]))
+    assert header[3::3] == ["kmeans, bow, bow ACC", "kmeans, tfidf, tfidf ACC"]
+    assert row[5::3] == ["49.7", "57.0"]
+
+
 def test_the_notes_have_settings_seeds_sources_and_versions():
     notes = make_table([make_result("sccl", "tweet", seed, 0.8, overrides={"head_lr": "0.5"}) for seed in (0, 1)])
     assert "- sccl, head_lr=0.5: preset cpu, bundled(max_length=32, precision=float32); head_lr=0.5" in notes

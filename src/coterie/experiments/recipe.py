@@ -8,7 +8,8 @@ The files of a method are in ``recipes/<method>/``:
 - ``<data set>.toml``: changes to ``default.toml`` for one data set, and the published score.
 - Any other file is a variant, e.g. an ablation: changes to all of the above.
 
-TOML has no null: write "none" for a setting that is None.
+Published scores of several data sets may also be in ``default.toml`` or a variant: ``[published]`` with a ``source``,
+and a line ``<data set> = [ACC, NMI]`` for each. TOML has no null: write "none" for a setting that is None.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Recipe:
     sets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings for single data sets
     encoder: str = ""
     encoder_settings: Mapping[str, Any] = field(default_factory=dict)
-    published: Published | None = None
+    published: Published | Mapping[str, Published] | None = None  # of the data set of the file, or by data set
     protocol: tuple[str, ...] = ()  # what the paper does
     unspecified: tuple[str, ...] = ()  # what the paper does not specify, and our choice
     departures: tuple[str, ...] = ()  # where the recipe differs from the paper, and why
@@ -115,10 +116,19 @@ def read_recipe(method: str, name: str) -> Recipe | None:
         raise InputError(f"{where} is not TOML: {error}.") from None
 
 
-def published(method: str, dataset: str) -> Published | None:
-    """Return the published score of a method on a data set; None when there is none."""
-    recipe = read_recipe(method, dataset) if dataset in DATASETS else None
-    return recipe.published if recipe else None
+def published(method: str, dataset: str, variant: str = "") -> Published | None:
+    """Return the published score of a method on a data set; None when there is none.
+
+    A variant with scores of its own has only those.
+    """
+    for name in (variant, dataset, _BASE["paper"]):
+        recipe = read_recipe(method, name) if name else None
+        if recipe is None or recipe.published is None:
+            continue
+        if isinstance(recipe.published, Published):
+            return recipe.published
+        return recipe.published.get(dataset)
+    return None
 
 
 def recipe_names(method: str) -> list[str]:
@@ -191,11 +201,22 @@ def _check_key(key: str, value: Any, where: str) -> None:
         raise InputError(f"{where}: [{key}] must be a table.")
 
 
-def _parse_published(content: Mapping[str, Any], where: str) -> Published:
+def _parse_published(content: Mapping[str, Any], where: str) -> Published | dict[str, Published]:
     try:
-        score = Published(**content)
-        if 0 <= score.acc <= 100 and 0 <= score.nmi <= 100 and score.source:
-            return score
-    except TypeError:
-        pass
-    raise InputError(f"{where}: [published] must have acc and nmi in percent, and their source.")
+        if "acc" in content or "nmi" in content:
+            return _valid(Published(**content))
+        scores = {name: score for name, score in content.items() if name != "source"}
+        if not scores or not set(scores) <= set(DATASETS):
+            raise ValueError
+        return {name: _valid(Published(*score, source=content["source"])) for name, score in scores.items()}
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"{where}: [published] must have acc and nmi in percent, and their source; or the source, and [ACC, NMI] "
+            "for each data set."
+        ) from None
+
+
+def _valid(score: Published) -> Published:
+    if not (0 <= score.acc <= 100 and 0 <= score.nmi <= 100 and score.source):
+        raise ValueError
+    return score

@@ -45,6 +45,10 @@ class Column:
         self.n_replaced += len(known) - len(kept)
         self.cells[result["set"]] = [*kept, result]
 
+    def published(self, dataset: str) -> Published | None:
+        """Return the published score on a data set."""
+        return published(self.method, dataset, self.variant.split(",")[0])
+
 
 def make_table(
     results: Iterable[Result], metrics: Sequence[str] = ("acc", "nmi"), table_format: Format = "markdown"
@@ -58,16 +62,16 @@ def make_table(
     found = dict.fromkeys(result["set"] for result in results)
     sets = [*(name for name in DATASETS if name in found), *(name for name in found if name not in DATASETS)]
     table = [["set", *sets], *_sizes(columns, sets)]  # column by column
-    methods = set()
+    shown = set()
     for column, name in zip(columns, _names(columns), strict=True):
         header = f"{name} {' / '.join(metric.upper() for metric in metrics)}"
         cells = [column.cells.get(dataset, []) for dataset in sets]
         table.append([header, *(_scores(cell, metrics) for cell in cells)])
         table.append(["time", *(_time(cell) for cell in cells)])
-        scores = [published(column.method, dataset) for dataset in sets]
-        if any(scores) and column.method not in methods:  # only beside the first column of a method
+        scores = [column.published(dataset) for dataset in sets]
+        if any(scores) and (column.method, *scores) not in shown:  # only beside the first column with these scores
             table.append(["published", *(_published_scores(score, metrics) for score in scores)])
-        methods.add(column.method)
+        shown.add((column.method, *scores))
     return render(list(zip(*table, strict=True)), _notes(columns, results), table_format)
 
 
@@ -155,7 +159,7 @@ def _note(column: Column, name: str, *, with_baseline: bool) -> str:
     settings = changed[0] or "defaults" if len(changed) == 1 else "different settings per data set"
     n_seeds = sorted({len(cell) for cell in column.cells.values()})
     note = f"- {name}: preset {column.preset}, {column.encoder}; {settings}; {_seeds(n_seeds)}."
-    scores = [published(column.method, dataset) for dataset in column.cells]
+    scores = [column.published(dataset) for dataset in column.cells]
     sources = dict.fromkeys(score.source for score in scores if score)
     if sources:
         note += f" Published: {'; '.join(sources)}."
