@@ -100,6 +100,18 @@ def test_a_file_of_a_windows_program_keeps_its_encoding_and_delimiter(invoke, fo
     assert "für" in (folder / "out" / "clusters.csv").read_bytes().decode("cp1252")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_the_line_that_tells_excel_the_delimiter_is_no_row(invoke, folder, encoding):
+    rows = "".join(f"{i};{text}, ü\r\n" for i, text in enumerate(PASSWORD + PRINTER))
+    (folder / "t.csv").write_bytes(f"sep=;\r\nnr;text\r\n{rows}".encode(encoding))
+    run = invoke("cluster", "t.csv", *CLUSTER, "--no-report", "-o", "out")
+    assert "t.csv has ';' between its columns, as its first line says." in run.stderr
+    assert "6 texts from column 'text'" in run.stderr
+    written = (folder / "out" / "assignments.csv").read_bytes()
+    assert written.decode(encoding).startswith("nr;text;cluster;")
+    assert written.startswith("n".encode(encoding))  # the byte order mark is kept
+
+
 def test_a_file_without_a_header_loses_no_row(invoke, folder):
     (folder / "t.csv").write_text("".join(f"{i},{text}\n" for i, text in enumerate(PASSWORD + PRINTER)))
     run = invoke("cluster", "t.csv", *CLUSTER, "--no-save")

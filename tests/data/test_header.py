@@ -15,6 +15,7 @@ UNNAMED = {
     "id-and-text": "17,I forgot my password\n18,the printer is on fire\n19,where is my invoice\n",
     "dates": "2019-12-31,open,no sound at all\n2020-01-01,open,I forgot it again\n2020-01-02,closed,it is on fire\n",
     "one-column": "I forgot my password\nthe printer is on fire\nwhere is my invoice\n",
+    "one-column-short": "forgot my password\nprinter fire\nmissing invoice\nslow printer again\n",
     "twice": "1,1,a b\n2,2,c d\n3,3,e f\n",
 }
 

@@ -32,8 +32,7 @@ app = typer.Typer(
     name="coterie",
     cls=Commands,
     help="Cluster short texts or images, and save a model that assigns new ones to the same clusters.",
-    epilog="Start here: coterie datasets helpdesk --out tickets.csv, "
-    "then: coterie cluster tickets.csv -k 16",
+    epilog="Start here: coterie datasets helpdesk --out tickets.csv, then: coterie cluster tickets.csv -k 16",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

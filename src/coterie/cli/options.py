@@ -66,9 +66,7 @@ AugmenterName = Annotated[
 BlankTexts = Annotated[OnEmpty, typer.Option("--on-empty", help="Blank texts: keep them without a cluster, or stop.")]
 Model = Annotated[
     Path,
-    typer.Argument(
-        metavar="MODEL", help="The folder of a saved model, or the folder that `coterie cluster` wrote."
-    ),
+    typer.Argument(metavar="MODEL", help="The folder of a saved model, or the folder that `coterie cluster` wrote."),
 ]
 Column = Annotated[
     str | None, typer.Option("--column", "-c", help="The text column.", show_default="found automatically")

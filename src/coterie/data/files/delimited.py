@@ -64,10 +64,20 @@ def _rows_at_once(
         yield rows
 
 
+def skip_excel_hint(stream: io.TextIOWrapper) -> str | None:
+    """Skip a first line like ``sep=;``, which tells Excel the delimiter, and return the delimiter that it names."""
+    hint = re.fullmatch(r"sep=([^\"\r\n])[\r\n]*", stream.readline(20), flags=re.I)
+    if hint is None:
+        stream.seek(0)
+        return None
+    return hint[1]
+
+
 def guess_delimiter(stream: io.TextIOWrapper) -> str:
     """Return the delimiter of the header: the one that gives the first rows equally many fields, or a comma."""
+    start = stream.tell()
     sample = stream.read(_SAMPLE)
-    stream.seek(0)
+    stream.seek(start)
     header = _without_quoted(re.split(r"[\r\n]", sample, maxsplit=1)[0])
     marks = [mark for mark in ",;\t|" if mark in header]
     regular = [mark for mark in marks if _is_regular(sample, mark)]

@@ -65,8 +65,11 @@ def _is_like(cell: Any, sample: list[Any]) -> bool | None:
         if _YEAR.fullmatch(text) and not all(map(_YEAR.fullmatch, below)):
             return False  # a column for every year
         return bool(_NUMBER.fullmatch(text))
-    if sum(len(value.split()) for value in below) < 3 * len(below):  # not sentences
+    n_words = sum(len(value.split()) for value in below) / len(below)
+    if n_words < 2:  # not phrases
         return None
     if text.endswith("?") and sum(value.endswith("?") for value in below) < len(below) / 2:
         return False  # the question of a survey, above its answers
-    return len(text.split()) >= 3
+    if len(text.split()) >= 3:
+        return True
+    return False if n_words >= 3 else None  # a short name above sentences

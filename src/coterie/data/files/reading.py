@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from coterie.data.files.delimited import check_delimiter, guess_delimiter, read_delimited
+from coterie.data.files.delimited import check_delimiter, guess_delimiter, read_delimited, skip_excel_hint
 from coterie.data.files.encodings import Encoding, find_encoding, open_text
 from coterie.data.files.excel import read_excel
 from coterie.data.files.header import name_columns
@@ -58,8 +58,12 @@ def _read_text(
         return replace(table, columns=read(open_text(data, found, newline="\n"), name))
     stream = open_text(data, found, newline="")
     notes = table.notes
+    hint = skip_excel_hint(stream)
     if delimiter:
         delimiter = check_delimiter(delimiter)
+    elif hint:
+        delimiter = hint
+        notes += (f"{name} has {delimiter!r} between its columns, as its first line says.",)
     elif table.format == "tsv":
         delimiter = "\t"
     elif (delimiter := guess_delimiter(stream)) != ",":
