@@ -12,7 +12,7 @@ comma := ,
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint types layers check format clean dist lowest screenshot \
-  bench-encode bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
+  bench-encode bench-busy bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
   bench-kmeans bench-neighbors bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
 
 help: ## list the targets
@@ -72,6 +72,9 @@ lowest: ## the main tests with the lowest versions that pyproject.toml allows
 
 bench-encode: $(READY) ## texts per second of the bundled encoder, compared with sentence-transformers
 	$(BIN)/python benchmarks/encode.py
+
+bench-busy: $(READY) ## texts per second beside 0, 1 and 2 busy programs, for threads that spin and that sleep
+	$(BIN)/python benchmarks/busy.py
 
 bench-train: $(READY) ## time of a training step compared with a plain implementation; time and memory of a fit
 	$(BIN)/python benchmarks/train.py

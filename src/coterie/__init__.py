@@ -3,7 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from coterie.machine import set_threads
+
 __version__ = "0.2.0"
+set_threads()  # before torch is loaded
 
 if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie import datasets as datasets
