@@ -118,6 +118,10 @@ class Network(nn.Module):
         """Return h (N, D) for inference. Each row depends on its own item only."""
         return np.asarray(items, dtype=np.float32)
 
+    def embed_corpus(self, items: Items, prepared: Prepared) -> Vectors:
+        """Return what :meth:`embed` returns, for training items that are already prepared."""
+        return self.embed(items)
+
     def decoder(
         self, n_layers: int | None = None, *, tied: bool = True, vocabulary: OutputVocabulary = "corpus"
     ) -> Decoder:

@@ -136,7 +136,9 @@ class DeepClusterer(Clusterer):
             )  # fmt: skip
         self.guard_, self._unsaved = guard.verdict, checkpoint
         with part("score"):
-            final = replace(with_embeddings(corpus, objective.network.embed(corpus.items)), labels=None)
+            assert corpus.prepared is not None
+            h = objective.network.embed_corpus(corpus.items, corpus.prepared)
+            final = replace(with_embeddings(corpus, h), labels=None)
             _fit_final_assigner(objective, final, fit.seed)
         return final
 
@@ -184,7 +186,7 @@ class DeepClusterer(Clusterer):
     def _pretrained_corpus(self, objective: Objective, corpus: Corpus, fit: Fit) -> Corpus:
         """Return the corpus with meaningful embeddings: of the encoder, where the network starts from scratch."""
         if objective.network.from_scratch:
-            return with_embeddings(corpus, fit.encoder.embed(fit.rows.unique))
+            return with_embeddings(corpus, fit.encoder.embed_corpus(fit.rows.unique))
         return corpus
 
     def _neighbor_graph(self, corpus: Corpus, baseline: Labels, seed: int) -> KNNGraph:
