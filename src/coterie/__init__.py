@@ -25,7 +25,9 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.encoders.encoder import make_encoder as make_encoder
     from coterie.methods.aecl import AECL as AECL
     from coterie.methods.clusterbert import ClusterBERT as ClusterBERT
+    from coterie.methods.dec import DEC as DEC
     from coterie.methods.deccrl import DECCRL as DECCRL
+    from coterie.methods.idec import IDEC as IDEC
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbors import Neighbors as Neighbors
     from coterie.methods.rstc import RSTC as RSTC

@@ -22,7 +22,7 @@ class AutoEncoderClusterer(DeepClusterer):
     encoder_lr: float = hyper(1e-3, "learning rate of the auto-encoder's first half", ge=0)
     n_neighbors: int = hyper(0, "unused: there are no views", symbol="k", ge=0)
     latent_dim: int | None = hyper(None, "width of the code; none: K + 1", symbol="d", ge=1)
-    width: int = hyper(500, "of the first two hidden layers; the third is four times as wide", ge=1)
+    width: int = hyper(500, "of the first two hidden layers; the third is four times as wide", ge=2)
     degrees_of_freedom: float = hyper(1.0, "of the Student-t kernel", symbol="α", gt=0)
     target: Target = hyper("corpus", "target p from the cluster sizes of all texts, or of the batch", symbol="p")
     n_init: int = hyper(10, "restarts of k-means on the code, if `init` is kmeans", ge=1)

@@ -4,7 +4,7 @@ from coterie.clusterer import METHODS
 from coterie.deep import DeepClusterer
 
 SHORT = {"epochs": 2, "epoch_steps": 2, "max_steps": 3, "init": "kmeans"}
-SMALL = {"width": 100}  # of the networks of methods that have this setting
+SMALL = {"width": 30}  # of the networks of methods that have this setting
 DEEP_METHODS = {name: cls for name, cls in METHODS.items() if issubclass(cls, DeepClusterer)}
 
 

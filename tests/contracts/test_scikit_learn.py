@@ -11,7 +11,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import coterie
 from coterie.clusterer import METHODS
 
-
 ONE_STEP = {"epochs": 1, "max_steps": 1, "guard": "off"}  # the interface does not depend on how long is trained
 
 

@@ -10,7 +10,7 @@ make confident assignments more confident:
 Paper: https://arxiv.org/abs/1511.06335 - Code: https://github.com/piiswrong/dec
 
 Departure: the auto-encoder is trained as a whole and without noise, not layer by layer as a denoising one.
-Departure: the code starts as the principal directions of the last hidden layer.
+Departure: the auto-encoder starts as a linear map to the principal directions of the embeddings.
 Departure: labels by k-means that starts from the trained centers, so that no cluster is empty; ``assign_by="q"`` is the
 paper.
 """

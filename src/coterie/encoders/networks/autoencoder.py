@@ -14,14 +14,15 @@ from coterie.encoders.networks.fixed_height import in_fixed_chunks
 from coterie.losses.reconstruction import squared_error
 
 _HEIGHT = 128  # rows of every matrix product at inference
+_OVERSAMPLING = 10  # directions beside the principal ones, for the accuracy of randomized PCA
 _SAMPLE = 4096  # rows whose principal directions the code starts from
 
 
 class AutoEncoderNetwork(Network):
     r"""h = f(s x): fixed embeddings x (N, D) of another network, scaled by s, and three hidden layers before the code.
 
-    s makes the mean of x^2 one (DEC, Sec. 4). The code starts as the principal directions of the last hidden layer, so
-    that it separates the items before the first step.
+    s makes the mean of x^2 one (DEC, Sec. 4). f starts as a linear map to the principal directions of x, so that the
+    code separates the items before the first step.
     """
 
     scale: Tensor  # () s
@@ -29,20 +30,24 @@ class AutoEncoderNetwork(Network):
     def __init__(self, inner: Network, dim: int, width: int) -> None:
         super().__init__(dim)
         self.inner, self.from_scratch = inner, True
-        self.widths = (inner.dim, width, width, 4 * width, dim)
+        pairs = 2 * (width // 2)
+        self.widths = (inner.dim, pairs, pairs, 4 * pairs, dim)
         self.f = layers(self.widths)
         self.register_buffer("scale", torch.ones(()))
 
     @torch.no_grad()
     def initialize(self, x: Tensor) -> None:
-        """Compute s, and place the code at the principal directions of the last hidden layer, on x (N, D)."""
+        """Compute s, and turn the code to the principal directions of x (N, D)."""
         x = x[torch.randperm(len(x))[:_SAMPLE]]
         self.scale.copy_(1 / x.square().mean().sqrt().clamp_min(1e-12))
-        hidden, code = self.f[:-1](self.scale * x), self.f[-1]  # (n, 4 width), the last layer
-        n_directions = min(self.dim, *hidden.shape)
-        directions = torch.pca_lowrank(hidden, n_directions)[2].T  # (n_directions, 4 width)
-        size = ((hidden - hidden.mean(dim=0)) @ directions.T).square().mean().sqrt().clamp_min(1e-12)
-        code.weight[:n_directions] = directions / size
+        hidden = self.f[:-1](self.scale * x)  # (n, 4 width), in pairs with opposite signs
+        y = hidden[:, : hidden.shape[1] // 2] - hidden[:, hidden.shape[1] // 2 :]
+        n_directions = min(self.dim, *y.shape)
+        oversampled = min(self.dim + _OVERSAMPLING, *y.shape)
+        directions = torch.pca_lowrank(y, oversampled)[2].T[:n_directions]  # (n_directions, 2 width)
+        size = ((y - y.mean(dim=0)) @ directions.T).square().mean().sqrt().clamp_min(1e-12)
+        code = self.f[-1]
+        code.weight[:n_directions] = torch.cat([directions, -directions], dim=1) / size
         code.bias.copy_(-(code.weight @ hidden.mean(dim=0)))
 
     def prepare(self, items: Items) -> Tensor:
@@ -90,11 +95,19 @@ class CodeDecoder(Decoder):
 
 
 def layers(widths: Sequence[int]) -> nn.Sequential:
-    """Return linear layers of these widths with a leaky ReLU between them."""
+    """Return linear layers of these widths with a leaky ReLU between them, initialized to look linear.
+
+    Hidden units are in pairs with opposite weights, whose difference passes a leaky ReLU unchanged but for a factor. So
+    all layers together start as one orthogonal map, which keeps distances (Balduzzi et al., ICML 2017).
+    """
     modules: list[nn.Module] = []
-    for before, after in pairwise(widths):
+    for number, (before, after) in enumerate(pairwise(widths)):
         linear = nn.Linear(before, after)
-        nn.init.kaiming_normal_(linear.weight, a=0.01)
+        is_first, is_last = number == 0, number == len(widths) - 2
+        rows, columns = after if is_last else after // 2, before if is_first else before // 2
+        weight = nn.init.orthogonal_(torch.empty(rows, columns))
+        weight = weight if is_first else torch.cat([weight, -weight], dim=1)
+        linear.weight.data.copy_(weight if is_last else torch.cat([weight, -weight]))
         nn.init.zeros_(linear.bias)
         modules += [linear, nn.LeakyReLU()]
     return nn.Sequential(*modules[:-1])
