@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -102,6 +102,10 @@ class Network(nn.Module):
         """The device of the weights."""
         return next((weight.device for weight in self.parameters()), torch.device("cpu"))
 
+    def encoder_parameters(self) -> Iterator[nn.Parameter]:
+        """Return what learns at the rate of the encoder; layers that a method adds learn at that of the heads."""
+        return self.parameters()
+
     def prepare(self, items: Items) -> Prepared:
         """Precompute what training does not change: tokens, the output of frozen layers."""
         return torch.from_numpy(np.asarray(items, dtype=np.float32))
@@ -143,6 +147,8 @@ class Stage:
     before: Hook | None = None
     """Called once, when the stage begins."""
     before_epoch: Hook | None = None
+    labeled: bool = True
+    """False: the labels of its epochs mean nothing yet, so the guard does not judge them."""
 
 
 class Objective(nn.Module, ABC):
@@ -177,6 +183,11 @@ class Objective(nn.Module, ABC):
 
     def fit_assigner(self, corpus: Corpus, seed: int) -> None:
         """Fit what :meth:`assign` uses, e.g. the final k-means, to the corpus as it is embedded now."""
+
+    @property
+    def assigned_by(self) -> str:
+        """What :meth:`assign` uses now: ``q`` of the method, its ``head``, or ``kmeans``."""
+        return "q"
 
     @property
     @abstractmethod

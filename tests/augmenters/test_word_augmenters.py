@@ -21,6 +21,7 @@ SPECS = [
     "eda(operation=insert)",
     "eda(operation=swap)",
     "eda(operation=delete)",
+    "eda(operation=plain)",
     "eda(ascii_lowercase=true)",
     "wordnet:0.3",
     "chars:0.3",
@@ -136,3 +137,11 @@ def test_every_typo_changes_the_word(typo, length_change):
         assert changed != word
         one_letter = len(set(word)) == 1  # nothing to swap or to substitute, so a letter is deleted or inserted
         assert len(changed) - len(word) in ({-1, 1} if one_letter else {length_change})
+
+
+def test_plain_eda_needs_no_wordnet_and_only_swaps_and_deletes(monkeypatch, tmp_path):
+    monkeypatch.setenv("COTERIE_WORDNET", str(tmp_path))  # no files there
+    tokens = "one two three four five".split()
+    views = [make_view("eda(operation=plain)", " ".join(tokens), seed).split() for seed in range(40)]
+    assert {len(view) < 5 for view in views} == {True, False}  # deleted, swapped
+    assert all(set(view) <= set(tokens) and view != tokens for view in views)

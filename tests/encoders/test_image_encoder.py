@@ -173,3 +173,11 @@ def test_a_folder_without_a_vision_model_is_refused(tiny_bert, tmp_path):
         make_encoder(f"image:{tiny_bert}").check(IMAGES)
     with pytest.raises(EncoderError, match="Cannot load the model"):
         make_encoder(f"image:{tmp_path}").check(IMAGES)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_features_have_length_one_unless_normalize_is_off(normalize):
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 8, 8, 1), dtype=np.uint8)
+    network = ImageEncoder(width=4, normalize=normalize).fit(pixels).network()
+    lengths = np.linalg.norm(network.embed(pixels), axis=1)
+    assert np.allclose(lengths, 1, atol=1e-5) == normalize

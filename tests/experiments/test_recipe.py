@@ -125,3 +125,21 @@ def test_a_variant_changes_the_preset_and_may_change_single_data_sets():
 def test_an_invalid_recipe_raises_an_input_error_with_the_key(content, message):
     with pytest.raises(InputError, match=message):
         parse_recipe(content, "sccl", "R")
+
+
+def test_the_paper_preset_of_tcc_has_plain_features_on_images_too():
+    job = expand(["tcc"], ["digits"], 1, "paper")[0]
+    assert (job.params["similarity"], job.encoder_params["normalize"]) == ("dot", False)
+    assert expand(["tcc"], ["digits"], 1, "cpu")[0].encoder_params["normalize"]
+
+
+def test_no_pg_of_aecl_uses_no_pseudo_labels_for_the_positives_either():
+    params = expand(["aecl"], ["tweet"], 1, "cpu", variant="no-pg")[0].params
+    assert (params["pseudo_label_weight"], params["positives_by"]) == (0, "head")
+
+
+def test_the_paper_preset_runs_without_wordnet_and_records_its_views(monkeypatch, tmp_path):
+    monkeypatch.setenv("COTERIE_WORDNET", str(tmp_path))  # no files there
+    assert expand(["aecl"], ["tweet"], 1, "paper")[0].params["augmenter"] == "eda(operation=plain)"
+    overridden = expand(["aecl"], ["tweet"], 1, "paper", overrides={"augmenter": "eda"})[0]
+    assert overridden.params["augmenter"] == "eda"

@@ -180,3 +180,14 @@ def test_a_model_that_attends_within_batches_predicts_the_same_after_load(within
     within_batch.save(tmp_path / "model")
     loaded = coterie.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(topics[0]), within_batch.predict_proba(topics[0]))
+
+
+def test_assign_by_head_is_the_head_even_where_it_misses_clusters(topics):
+    untrained = {"n_clusters": 12, "epochs": 0}
+    model = small(assign_by="head", **untrained).fit(topics[0])
+    assert model.objective_.assigned_by == "head"
+    assert len(np.unique(model.labels_)) < 12  # an untrained head does not know twelve clusters
+    logits = model.objective_.logits(torch.from_numpy(model.transform(topics[0])))
+    np.testing.assert_array_equal(model.labels_, logits.argmax(dim=1))
+    assert np.isfinite(model.cluster_centers_).all()
+    assert small(**untrained).fit(topics[0]).objective_.assigned_by == "kmeans"

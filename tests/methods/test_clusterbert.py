@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ import torch
 from safetensors.numpy import load_file
 
 import coterie
+from coterie.clustering.kmeans import kmeans_centers
 from coterie.contracts import Batch, Corpus
 from coterie.encoders.networks.linear import LinearNetwork
 from coterie.encoders.transformer import TransformerEncoder
@@ -276,3 +278,19 @@ def test_vectors_are_reconstructed_as_vectors():
 def test_a_decoder_needs_a_layer(topics):
     with pytest.raises(InputError, match=r"`decoder_layers` must be .*>= 1"):
         ClusterBERT(n_clusters=3, decoder_layers=0).fit(topics[0])
+
+
+@pytest.mark.parametrize("method", [TSDAEObjective, ClusterBERTObjective])
+def test_the_final_kmeans_starts_from_the_labels_or_at_random(method):
+    corpus = make_corpus()
+    poor = replace(corpus, labels=torch.arange(24) // 8)
+
+    def centers(restarts):
+        objective = method(ClusterBERT(n_clusters=3, kmeans_restarts=restarts), LinearNetwork(4, lambda items: items))
+        objective.initialize(poor, 0)
+        objective.fit_assigner(replace(corpus, labels=None), 0)
+        return objective.centers
+
+    expected = kmeans_centers(corpus.h, corpus.counts, 3, seed=0, init=poor.means(3))
+    torch.testing.assert_close(centers(0), expected)
+    torch.testing.assert_close(centers(10), kmeans_centers(corpus.h, corpus.counts, 3, n_init=10, seed=0))

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from coterie.clusterer import METHODS
 from coterie.contracts import Network
 from coterie.encoders.networks.fc import FCNetwork
+from coterie.encoders.networks.linear import LinearNetwork
 from coterie.methods.deccrl import DECCRL
 from coterie.methods.tcc import TCC
+from coterie.training.optimizer import Optimizer
 
 
 @pytest.mark.parametrize("cls", [DECCRL, TCC])
@@ -41,3 +44,13 @@ def test_it_is_trained_and_transforms_every_view():
     assert [tuple(view.shape) for view in views] == [(5, 3), (2, 3)]
     sum(view.square().sum() for view in views).backward()
     assert network.fc_e.weight.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("method", ["deccrl", "tcc"])
+def test_the_new_layer_learns_at_the_rate_of_the_heads(method):
+    model = METHODS[method](n_clusters=3)
+    objective = model.build_objective(FCNetwork(LinearNetwork(4, lambda items: items), 3))
+    optimizer = Optimizer(objective, encoder_lr=0.1, head_lr=0.2, schedule="constant", max_grad_norm=None)
+    rates = {id(weight): group["lr"] for group in optimizer.adam.param_groups for weight in group["params"]}
+    assert rates[id(objective.network.fc_e.weight)] == 0.2
+    assert {rates[id(weight)] for weight in objective.network.inner.parameters()} == {0.1}

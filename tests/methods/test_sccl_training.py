@@ -274,3 +274,20 @@ def test_no_layer_or_all_layers_of_the_encoder_may_be_trained(helpdesk, trainabl
 def test_more_layers_than_the_encoder_has_are_refused(helpdesk):
     with pytest.raises(InputError, match="`trainable_layers` is 7"):
         SCCL(n_clusters=3, encoder=bundled(), trainable_layers=7).fit(helpdesk.texts[:24])
+
+
+def test_the_final_kmeans_starts_from_the_centers_or_at_random():
+    torch.manual_seed(0)
+    h = torch.cat([torch.randn(20, 4) * 0.1 + 4 * center for center in torch.eye(3, 4)])
+    corpus = Corpus(h.numpy(), h, torch.ones(60, dtype=torch.long))
+    poor = torch.stack([h[0], h[1], h[20:].mean(dim=0)])  # k-means cannot leave this start: two in one group
+
+    def centers(restarts):
+        objective = SCCLObjective(SCCL(n_clusters=3, kmeans_restarts=restarts), Network(4))
+        objective.mu.data.copy_(poor)
+        objective.fit_assigner(corpus, 0)
+        return objective.centers
+
+    torch.testing.assert_close(centers(0), kmeans_centers(h, corpus.counts, 3, seed=0, init=poor))
+    torch.testing.assert_close(centers(10), kmeans_centers(h, corpus.counts, 3, n_init=10, seed=0))
+    assert not torch.allclose(centers(0), centers(10), atol=0.1)

@@ -277,3 +277,8 @@ def test_diagnostics_are_unit_vectors_e_with_c_equal_to_pi():
     objective.hp.stochastic = False
     torch.testing.assert_close(z, objective(h).e)
     assert not torch.allclose(z, F.normalize(h, dim=1), atol=1e-3)
+
+
+def test_the_guard_does_not_judge_the_stage_before_the_prototypes_are_placed():
+    stages = initialized(instance_epochs=2).stages(5)
+    assert [(stage.name, stage.labeled) for stage in stages] == [("instance", False), ("joint", True)]

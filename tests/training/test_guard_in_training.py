@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import coterie
+from coterie.contracts import Stage
 from coterie.errors import CollapseWarning, InputError, TrainingError
 from coterie.knn.neighborhood import neighbor_graph
 from coterie.methods.sccl import SCCL
@@ -152,3 +153,14 @@ def test_the_score_of_every_epoch_is_in_the_history(topics):
     assert all(0 <= record["guard"] <= 1 for record in model.history_)
     assert model.guard_.epochs == 3
     assert model.guard_.score == max([model.guard_.score, *(record["guard"] for record in model.history_)])
+
+
+def test_the_guard_does_not_judge_stages_whose_labels_mean_nothing_yet(train, toy):
+    class Staged(toy):
+        def stages(self, epochs):
+            return [Stage("blind", 2, self.pull, labeled=False), Stage("pull", 1, self.pull)]
+
+    trained = train(Staged, guard="on")
+    assert ["guard" in record for record in trained.history] == [False, False, True]
+    assert trained.guard.verdict.epochs == 3
+    assert trained.guard.verdict.kept in (0, 3)

@@ -30,8 +30,8 @@ class EDAAugmenter(Augmenter, name="eda"):
     main_setting = "strength"
 
     strength: float = hyper(0.2, "share of the words that are changed, at least one; also eda:STRENGTH", gt=0, le=1)
-    operation: Literal["any", "replace", "insert", "swap", "delete"] = hyper(
-        "any", "what is done; any: one of the four at random for each text"
+    operation: Literal["any", "plain", "replace", "insert", "swap", "delete"] = hyper(
+        "any", "what is done; any: one of the four at random for each text; plain: swap or delete, without WordNet"
     )
     ascii_lowercase: bool = hyper(False, "keep only the letters a-z in lower case, as in the files published with AECL")
     wordnet_folder: str = hyper("", "folder of the WordNet files; empty: COTERIE_WORDNET, or the usual folders")
@@ -59,7 +59,8 @@ class EDAAugmenter(Augmenter, name="eda"):
             "swap": swap_words,
             "delete": lambda tokens, n, rng: delete_words(tokens, self.strength, rng),
         }
-        return list(operations.values()) if self.operation == "any" else [operations[self.operation]]
+        several = {"any": list(operations), "plain": ["swap", "delete"]}
+        return [operations[name] for name in several.get(self.operation, [self.operation])]
 
     def _wordnet(self) -> WordNet | None:
         needed = self.operation in ("any", "replace", "insert")

@@ -33,17 +33,29 @@ def find_wordnet(folder: str, *, needed_by: str) -> WordNet:
 
     Raises :class:`InputError` with instructions if the files are not there; ``needed_by`` begins the message.
     """
-    chosen = folder or os.environ.get("COTERIE_WORDNET", "") or os.environ.get("WNSEARCHDIR", "")
-    folders = [chosen] if chosen else list(_USUAL_FOLDERS)
-    for candidate in folders:
-        if all((Path(candidate) / f"{kind}.{pos}").is_file() for kind in ("index", "data") for pos in _PARTS_OF_SPEECH):
-            return _load(candidate)
+    folders = _candidates(folder)
+    for candidate in filter(_is_complete, folders):
+        return _load(candidate)
     raise InputError(
         f"{needed_by} needs the WordNet files (index.noun, data.noun, ...), which are not in {', '.join(folders)}. "
         "Install them (Debian, Ubuntu: apt-get install wordnet-base; macOS: brew install wordnet). Or download them "
         "from wordnet.princeton.edu and set the environment variable COTERIE_WORDNET to their folder, or write "
-        "wordnet(wordnet_folder=FOLDER)."
+        "wordnet(wordnet_folder=FOLDER). Without them there is eda(operation=plain), which swaps and deletes words."
     )
+
+
+def has_wordnet() -> bool:
+    """Whether WordNet is in COTERIE_WORDNET or in a usual folder."""
+    return any(map(_is_complete, _candidates("")))
+
+
+def _candidates(folder: str) -> list[str]:
+    chosen = folder or os.environ.get("COTERIE_WORDNET", "") or os.environ.get("WNSEARCHDIR", "")
+    return [chosen] if chosen else list(_USUAL_FOLDERS)
+
+
+def _is_complete(folder: str) -> bool:
+    return all((Path(folder) / f"{kind}.{pos}").is_file() for kind in ("index", "data") for pos in _PARTS_OF_SPEECH)
 
 
 class Entry(NamedTuple):

@@ -71,6 +71,12 @@ def run(
         str, typer.Option("--variant", help="A recipe with changed settings, e.g. an ablation or official-code.")
     ] = "",
     settings: options.Settings = None,
+    views: Annotated[
+        str,
+        typer.Option(
+            "--views", help="A file with views of the texts, computed before: columns text, text1 and perhaps text2."
+        ),
+    ] = "",
     split: Annotated[bool, typer.Option("--split", help="Fit on the training split, score on the test split.")] = False,
     out: Annotated[
         Path | None,
@@ -88,8 +94,9 @@ def run(
     method without a recipe runs with its default settings.
     """
     from coterie.experiments.embedding_cache import default_folder
-    from coterie.experiments.jobs import expand
+    from coterie.experiments.jobs import PLAIN_EDA, expand
     from coterie.experiments.runner import missing, run_jobs
+    from coterie.experiments.views_file import views_file
     from coterie.wording import count
 
     names = _split_list(sets)
@@ -106,7 +113,10 @@ def run(
         overrides=_parse_pairs(settings),
         split=split,
         files=own,
+        views=views_file(views) if views else None,
     )
+    if any(job.params.get("augmenter") == PLAIN_EDA for job in jobs):
+        say("WordNet is not installed, so EDA only swaps and deletes words. See docs/augmenters.md.", quiet=quiet)
     left = missing(jobs, target)
     say(f"{count(len(jobs), 'jobs')}, already in {target}: {len(jobs) - len(left)}", quiet=quiet)
     n_failed = 0

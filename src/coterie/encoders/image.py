@@ -39,6 +39,7 @@ class ImageEncoder(Encoder, name="image"):
     pooling: Literal["mean", "cls"] = hyper(
         "mean", "pooling over the patches of a pretrained model: their mean, or the first (cls)"
     )
+    normalize: bool = hyper(True, "scale the features of the network to length one")
     device: str = hyper("auto", "auto, cpu, cuda, mps, ...")
 
     def check(self, X: Any, column: str | None = None, *, on_empty: OnEmpty = "keep") -> Images:  # noqa: N803
@@ -76,7 +77,7 @@ class ImageEncoder(Encoder, name="image"):
             return self._backbone(trainable_layers)
         shape = self._fitted_shape()
         body = SmallResNet(shape[2], self.width, self.blocks)
-        network = ImageNetwork(body, body.dim, shape, _GRAY_LEVELS)
+        network = ImageNetwork(body, body.dim, shape, _GRAY_LEVELS, normalize=self.normalize)
         network.from_scratch = True
         if hasattr(self, "_sample"):  # absent when a saved model is loaded
             initialize_batch_norms(body, network.scaled(network.prepare(self._sample)))
@@ -112,7 +113,7 @@ class ImageEncoder(Encoder, name="image"):
     def _backbone(self, trainable_layers: int | None) -> ImageNetwork:
         model, side, colors = load_backbone(self.model, self.size)
         body = Backbone(model, self.pooling)
-        network = ImageNetwork(body, body.dim, (side, side, 3), colors)
+        network = ImageNetwork(body, body.dim, (side, side, 3), colors, normalize=self.normalize)
         if trainable_layers is not None:
             layers = layers_of(model)
             network.freeze(layers[freeze_below(model, layers, trainable_layers) :])

@@ -48,8 +48,9 @@ def _percent(value: float) -> str:
 
 
 def _rank_correlation(curve: Sequence[dict[str, Any]]) -> str:
-    if len(curve) <= 2:
+    judged = [point for point in curve if "guard" in point]
+    if len(judged) <= 2:
         return "–"
-    guard_scores = [point["guard"] for point in curve]
-    nmi = [point["nmi"] for point in curve]
+    guard_scores = [point["guard"] for point in judged]
+    nmi = [point["nmi"] for point in judged]
     return f"{spearmanr(guard_scores, nmi).statistic:.2f}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from coterie.augmenters.wordnet_database import has_wordnet
 from coterie.clusterer import METHODS
 from coterie.datasets import DATASETS
 from coterie.datasets.splits import SPLITS
@@ -14,6 +15,7 @@ from coterie.encoders.joined import JoinedEncoder
 from coterie.errors import InputError
 from coterie.experiments.recipe import EXCLUDED, Preset, check_values, recipe_for, variants
 from coterie.experiments.user_file import UserFile
+from coterie.experiments.views_file import ViewsFile
 from coterie.hyper import settings
 from coterie.spec import parse, split_joined
 from coterie.wording import did_you_mean
@@ -22,6 +24,8 @@ PAPERS = "papers"
 """The name for all of :data:`PAPER_SETS`."""
 PAPER_SETS = tuple(name for name, entry in DATASETS.items() if entry.in_papers)
 """The eight data sets that the papers share."""
+PLAIN_EDA = "eda(operation=plain)"
+"""The augmenter of recipes with EDA where WordNet is not installed."""
 Result = dict[str, Any]
 """A line of a results file: the job and its scores."""
 
@@ -41,6 +45,7 @@ class Job:
     overrides: Mapping[str, Any] = field(default_factory=dict)  # the settings of the method changed by --set
     split: bool = False  # fit on the training split, score on the test split
     file: UserFile | None = None  # the data set, if it is a user's own file
+    views: ViewsFile | None = None  # views that others computed
 
     def to_dict(self) -> Result:
         """Return the part of a result that describes the job."""
@@ -58,6 +63,8 @@ class Job:
             description["split"] = True
         if self.file:
             description["file"] = self.file.to_dict()
+        if self.views:
+            description["views"] = self.views.to_dict()
         return description
 
     def is_in(self, results: Iterable[Result]) -> bool:
@@ -69,7 +76,7 @@ class Job:
         return (
             all(result[key] == description[key] for key in ("method", "variant", "preset", "set", "seed", "overrides"))
             and result.get("split", False) == self.split
-            and result.get("file") == description.get("file")
+            and all(result.get(key) == description.get(key) for key in ("file", "views"))
             and result["encoder"]["name"] == self.encoder
             and defaults(ENCODERS[self.encoder]) | result["encoder"]["params"] == self.encoder_params
             and all_params(result) == self.params
@@ -93,11 +100,12 @@ def expand(  # noqa: PLR0913
     overrides: Mapping[str, str] | None = None,
     split: bool = False,
     files: Mapping[str, UserFile] | None = None,
+    views: ViewsFile | None = None,
 ) -> list[Job]:
     """Return a job for every combination. All jobs of the first seed come first.
 
     A variant or an override applies to the methods that have it. If no method has it, :class:`InputError` is raised.
-    ``files`` are the data sets that are users' own files, by name.
+    ``files`` are the data sets that are users' own files, by name. ``views`` are for the methods that have views.
     """
     if n_seeds < 1 or not methods or not sets:
         raise InputError("Nothing to run: give at least one method, one data set and one seed.")
@@ -116,7 +124,8 @@ def expand(  # noqa: PLR0913
         for dataset in datasets:
             for method in checked:
                 name = variant if variant in variants(method) else ""
-                job = Job(method, dataset, seed, preset, name, split=split, file=files.get(dataset))
+                given = views if "augmenter" in defaults(METHODS[method]) else None
+                job = Job(method, dataset, seed, preset, name, split=split, file=files.get(dataset), views=given)
                 jobs.append(_resolve(job, encoder, checked[method]))
     return jobs
 
@@ -160,6 +169,10 @@ def _resolve(job: Job, encoder: str, overrides: dict[str, Any]) -> Job:
     default_augmenter = ENCODERS[name].default_augmenter
     if default_augmenter and params.get("augmenter") == default_params.get("augmenter", ""):
         params["augmenter"] = default_augmenter  # record the augmenter that is used, e.g. crop for images
+    elif job.views and "augmenter" not in overrides:
+        params["augmenter"] = f"columns:{','.join(job.views.columns)}"
+    elif params.get("augmenter") == "eda" and "augmenter" not in overrides and not has_wordnet():
+        params["augmenter"] = PLAIN_EDA
     return replace(
         job,
         encoder=name,

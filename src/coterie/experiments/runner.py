@@ -20,6 +20,8 @@ import torch
 
 import coterie
 from coterie import datasets
+from coterie.augmenters.augmenter import make_augmenter
+from coterie.augmenters.columns import ColumnsAugmenter
 from coterie.clusterer import METHODS, Clusterer
 from coterie.contracts import Labels
 from coterie.datasets import Dataset
@@ -87,6 +89,7 @@ def run_job(job: Job, data: Dataset, folder: Path, test: Dataset | None = None) 
         **measured,
         "label_based": label_based(true_labels, scored),
         "label_free": label_free(data.items, model),
+        "assigned_by": model.objective_.assigned_by,
         "labels_sha256": hashlib.sha256(np.ascontiguousarray(scored.labels_, dtype="<i8").tobytes()).hexdigest(),
         "warnings": own_warnings,
         "versions": {"coterie": coterie.__version__} | {name: version(name) for name in _PACKAGES},
@@ -138,7 +141,7 @@ def _fit(job: Job, data: Dataset, folder: Path) -> tuple[Clusterer, dict[str, An
     if issubclass(cls, DeepClusterer):
         deep = cls(encoder=encoder, **common)
         curve = Curve(data, rows)
-        seconds = _seconds(lambda: deep.fit(data.items, callback=curve)) - curve.seconds
+        seconds = _seconds(lambda: deep.fit(data.items, views=_given_views(job, data), callback=curve)) - curve.seconds
         training = {"guard": asdict(deep.guard_), "curve": curve.points()}
         return deep, {"seconds": round(seconds, 2), "peak_gb": peak_gb(), **training}
     cached = CachedEncoder(inner=encoder, folder=folder).fit(rows.unique)
@@ -147,6 +150,13 @@ def _fit(job: Job, data: Dataset, folder: Path) -> tuple[Clusterer, dict[str, An
     seconds = _seconds(lambda: model.fit(data.items))
     encode_seconds = cached.seconds(rows.unique)
     return model, {"seconds": round(seconds, 2), "encode_seconds": encode_seconds, "peak_gb": peak_gb()}
+
+
+def _given_views(job: Job, data: Dataset) -> list[list[str]] | None:
+    augmenter = make_augmenter(job.params["augmenter"])
+    if job.views is None or not isinstance(augmenter, ColumnsAugmenter):
+        return None
+    return job.views.views(augmenter.names, data.items)
 
 
 def _seconds(function: Callable[[], object]) -> float:

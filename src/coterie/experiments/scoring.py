@@ -75,7 +75,7 @@ class Curve:
     data: Dataset
     rows: Rows[Any]
     seconds: float = 0.0  # spent in this callback, not in training
-    scored: list[tuple[Record, Scores]] = field(default_factory=list)
+    scored: list[tuple[Record, dict[str, Any]]] = field(default_factory=list)
 
     def __call__(self, evaluation: Evaluation) -> None:
         """Score the rows of the data set, expanded from the distinct items of ``evaluation``."""
@@ -85,7 +85,8 @@ class Curve:
         h = evaluation.h[rows]
         labels = evaluation.labels[rows]
         true_labels = self.data.true_labels[valid]
-        scores: Scores = {
+        scores: dict[str, Any] = {
+            "assigned_by": evaluation.objective.assigned_by,
             "acc": accuracy(true_labels, labels),
             "nmi": float(normalized_mutual_info_score(true_labels, labels)),
             "intra_true": _value_or_none(intra_distance, h, true_labels),

@@ -9,7 +9,7 @@ Paper: https://arxiv.org/abs/2501.03584 - Code: https://github.com/YZH0905/AECL-
 
 Departure: the entropy terms have the signs of the official code, because the signs in the paper contradict its text.
 Departure: a text attends to stored training texts when it is assigned, not to the other texts of the request.
-Departure: the nearest center assigns until the head predicts every cluster.
+Departure: the nearest center assigns until the head predicts every cluster; ``assign_by="head"`` is the paper.
 """
 
 from __future__ import annotations
@@ -69,6 +69,9 @@ class AECL(DeepClusterer, name="aecl"):
     pseudo_labels: Literal["init", "kmeans"] = hyper(
         "init", "pseudo-labels of stage 2: initial labels, or k-means before every epoch of stage 1"
     )
+    assign_by: Literal["auto", "head"] = hyper(
+        "auto", "labels by the head, once it predicts nearly every cluster; head: always, as in the paper"
+    )
     attend_to: Literal["reference", "batch"] = hyper(
         "reference", "texts that an assigned text attends to: stored training texts; batch: as in the paper"
     )
@@ -93,6 +96,7 @@ class AECLObjective(PseudoLabelObjective):
         self.g_h = SampleAttention(WIDTH)
         self.official = hp.implementation == "official"
         self.recluster_labels = hp.pseudo_labels == "kmeans"
+        self.head_only = hp.assign_by == "head"
         self.assign_batch_size = hp.reference_size if hp.attend_to == "batch" else None
         tau_i, tau_c = (0.5, 1.0) if self.official else (1.0, 0.5)  # the official code exchanges them
         self.tau_i = hp.temperature or tau_i

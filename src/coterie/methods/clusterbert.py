@@ -71,6 +71,7 @@ class ClusterBERTObjective(PseudoLabelObjective):
         self.hp = hp
         self.recluster_labels = hp.pseudo_labels == "kmeans"
         self.use_head = hp.assign_by == "head"
+        self.kmeans_restarts = hp.kmeans_restarts
         self.decoder = network.decoder(hp.decoder_layers, tied=hp.tie_decoder, vocabulary=hp.vocabulary)
         self.register_buffer("targets", torch.zeros(0, hp.n_clusters))
 

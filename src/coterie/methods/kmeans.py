@@ -44,6 +44,11 @@ class KMeansObjective(Objective):
         """The centers μ (K, D)."""
         return self.nearest.mu
 
+    @property
+    def assigned_by(self) -> str:
+        """Return ``kmeans``."""
+        return "kmeans"
+
     def initialize(self, corpus: Corpus, seed: int | None) -> None:
         """Run k-means on the corpus, and compute s."""
         mu = kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, n_init=self.hp.n_init, seed=seed)

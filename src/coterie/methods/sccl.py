@@ -7,7 +7,7 @@ A contrastive loss separates the texts while a clustering loss pulls each text t
 Paper: https://aclanthology.org/2021.naacl-main.427 - Code: https://github.com/amazon-science/sccl
 
 Departure: distances are multiplied by ``scale``, because the kernel of Eq. 3 is nearly flat for unit vectors.
-Departure: the final k-means starts from the trained centers instead of at random.
+Departure: the final k-means starts from the trained centers instead of at random (``kmeans_restarts``).
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ class SCCL(DeepClusterer, name="sccl"):
     )
     assign_by: Literal["kmeans", "q"] = hyper("kmeans", "labels by k-means on the trained vectors, or by the largest q")
 
+    kmeans_restarts: int = hyper(
+        0, "random starts of the final k-means, 10 in the paper; 0: it starts from the trained centers", ge=0
+    )
+
     def build_objective(self, network: Network) -> Objective:
         """Return the SCCL objective."""
         return SCCLObjective(self, network)
@@ -65,6 +69,7 @@ class SCCLObjective(StudentTObjective):
             assign_by=hp.assign_by,
         )
         self.hp = hp
+        self.kmeans_restarts = hp.kmeans_restarts
         self.g = projection(network.dim)
 
     def stages(self, epochs: int) -> Sequence[Stage]:

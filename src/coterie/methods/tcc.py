@@ -120,7 +120,7 @@ class TCCObjective(Objective):
         n_instance = min(self.hp.instance_epochs, epochs)
         place = self.place_prototypes if n_instance else None
         return [
-            Stage("instance", n_instance, self.instance),
+            Stage("instance", n_instance, self.instance, labeled=False),  # the prototypes are not trained yet
             Stage("joint", epochs - n_instance, self.joint, before=place),
         ]
 

@@ -43,6 +43,10 @@ class TSDAE(DeepClusterer, name="tsdae"):
         "corpus", "output vocabulary of the decoder: tokens of the texts, or all of the encoder", symbol="V"
     )
 
+    kmeans_restarts: int = hyper(
+        0, "random starts of the final k-means, 10 in the paper; 0: it starts from the initial clusters", ge=0
+    )
+
     def build_objective(self, network: Network) -> Objective:
         """Return the TSDAE objective."""
         return TSDAEObjective(self, network)
@@ -78,10 +82,16 @@ class TSDAEObjective(Objective):
         return {"reconstruction": self.decoder(h, batch.original)}
 
     def fit_assigner(self, corpus: Corpus, seed: int) -> None:
-        """Place the centers by k-means that starts from the means of the initial clusters."""
-        init = replace(corpus, labels=self.initial_labels.cpu()).means(self.hp.n_clusters)
-        mu = kmeans_centers(corpus.h, corpus.counts, self.hp.n_clusters, seed=seed, init=init)
+        """Place the centers by k-means, which starts at random or from the means of the initial clusters."""
+        k, restarts = self.hp.n_clusters, self.hp.kmeans_restarts
+        init = None if restarts else replace(corpus, labels=self.initial_labels.cpu()).means(k)
+        mu = kmeans_centers(corpus.h, corpus.counts, k, n_init=max(restarts, 1), seed=seed, init=init)
         self.nearest.place(mu, corpus.h)
+
+    @property
+    def assigned_by(self) -> str:
+        """Return ``kmeans``."""
+        return "kmeans"
 
     @property
     def centers(self) -> Tensor:

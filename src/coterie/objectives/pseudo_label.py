@@ -18,7 +18,8 @@ _CHUNK = 4096  # rows per call of the head
 class PseudoLabelObjective(Objective):
     """Assigns by the head once it is trained and predicts every cluster; before that, by the nearest center.
 
-    So the state before training is as good as the initial labels, and no cluster is ever empty.
+    So the state before training is as good as the initial labels, and no cluster is ever empty. With
+    :attr:`head_only` it is as the papers have it.
     """
 
     transient = frozenset({"pseudo_labels", "head_trained"})
@@ -26,6 +27,10 @@ class PseudoLabelObjective(Objective):
     """Whether k-means replaces the initial labels before the head is trained on them."""
     use_head = True
     """Whether the head may assign; False: always the nearest center."""
+    head_only = False
+    """Whether the head assigns in any case, as in the papers, even untrained or with empty clusters."""
+    kmeans_restarts = 0
+    """Random starts of the final k-means; 0: it starts from the means of the pseudo-labels."""
 
     pseudo_labels: Tensor  # (N,) a cluster for each item of the corpus
     head_trained: Tensor  # () whether the head has been trained on pseudo-labels
@@ -63,22 +68,33 @@ class PseudoLabelObjective(Objective):
     def fit_assigner(self, corpus: Corpus, seed: int) -> None:
         """Decide between head and nearest center, and place the centers.
 
-        The centers are the means of the clusters of the head, or those of k-means from the pseudo-labels.
+        The centers are the means of the clusters of the head, or those of the final k-means.
         """
         logits = self.in_chunks(self.logits, corpus.h, _CHUNK)  # (N, K)
         ready = self.use_head and bool(self.head_trained)
-        self.assign_by_head.fill_(ready and self.classifier.cover_all_clusters(logits))
+        self.assign_by_head.fill_(self.head_only or (ready and self.classifier.cover_all_clusters(logits)))
         if self.assign_by_head:
             labels = (logits + self.classifier.offset.cpu()).argmax(dim=1)  # (N,)
             mu = replace(corpus, labels=labels).means(self.n_clusters)
+            mu = torch.where(mu.isnan(), self._means_of_pseudo_labels(corpus), mu)  # clusters that the head misses
+        elif self.kmeans_restarts:
+            mu = kmeans_centers(corpus.h, corpus.counts, self.n_clusters, n_init=self.kmeans_restarts, seed=seed)
         else:
             mu = self.kmeans_from_labels(corpus, seed)
         self.nearest.place(mu, corpus.h)
 
     def kmeans_from_labels(self, corpus: Corpus, seed: int) -> Tensor:
         """Return the centers (K, D) of k-means that starts from the means of the pseudo-labels."""
-        init = replace(corpus, labels=self.pseudo_labels.cpu()).means(self.n_clusters)
+        init = self._means_of_pseudo_labels(corpus)
         return kmeans_centers(corpus.h, corpus.counts, self.n_clusters, seed=seed, init=init)
+
+    def _means_of_pseudo_labels(self, corpus: Corpus) -> Tensor:
+        return replace(corpus, labels=self.pseudo_labels.cpu()).means(self.n_clusters)
+
+    @property
+    def assigned_by(self) -> str:
+        """Return ``head`` or ``kmeans``."""
+        return "head" if self.assign_by_head else "kmeans"
 
     @property
     def centers(self) -> Tensor:

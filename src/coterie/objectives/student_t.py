@@ -20,6 +20,9 @@ class StudentTObjective(Objective):
     \alpha are the ``degrees_of_freedom`` and s is the ``scale`` of the distances.
     """
 
+    kmeans_restarts = 0
+    """Random starts of the final k-means; 0: it starts from the trained centers."""
+
     def __init__(
         self,
         network: Network,
@@ -53,7 +56,17 @@ class StudentTObjective(Objective):
     def fit_assigner(self, corpus: Corpus, seed: int) -> None:
         """Fit the final k-means, if it assigns."""
         if self.assign_by == "kmeans":
-            self.nearest.place(self.kmeans_from_centers(corpus, seed), corpus.h)
+            restarts = self.kmeans_restarts
+            if restarts:
+                mu = kmeans_centers(corpus.h, corpus.counts, self.n_clusters, n_init=restarts, seed=seed)
+            else:
+                mu = self.kmeans_from_centers(corpus, seed)
+            self.nearest.place(mu, corpus.h)
+
+    @property
+    def assigned_by(self) -> str:
+        """Return ``kmeans`` or ``q``."""
+        return self.assign_by
 
     @property
     def centers(self) -> Tensor:

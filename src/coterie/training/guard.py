@@ -79,6 +79,10 @@ class Guard:
             self.verdict = replace(self.verdict, score=score, kept=epoch)
             self.best = _copy(evaluation.objective)
 
+    def skip(self) -> None:
+        """Count an epoch whose labels mean nothing yet."""
+        self.verdict = replace(self.verdict, epochs=self.verdict.epochs + 1)
+
     def _check_collapse(self, labels: Labels) -> None:
         empty = self.n_clusters - len(np.unique(labels))
         entropy = _entropy(labels, self.n_clusters)

@@ -25,7 +25,7 @@ class Optimizer:
         schedule: Schedule,
         max_grad_norm: float | None,
     ) -> None:
-        encoder = [weight for weight in objective.network.parameters() if weight.requires_grad]
+        encoder = [weight for weight in objective.network.encoder_parameters() if weight.requires_grad]
         known = set(encoder)
         heads = [weight for weight in objective.parameters() if weight.requires_grad and weight not in known]
         groups = [{"params": encoder, "lr": encoder_lr}, {"params": heads, "lr": head_lr}]

@@ -219,7 +219,7 @@ class Run:
         if self.guard.active or self.callbacks:
             with _input_errors_as_training_errors():
                 evaluation = self._evaluate(record, ends_stage=epoch + 1 == stage.epochs or self.step == self.total)
-            self.guard.update(evaluation)
+            self.guard.update(evaluation) if stage.labeled else self.guard.skip()
         if self.on_epoch is not None:
             self.on_epoch(self.history)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ class FCNetwork(Network):
             nn.init.eye_(self.fc_e.weight)
         else:
             nn.init.orthogonal_(self.fc_e.weight, gain=max(1, inner.dim / self.dim) ** 0.5)
+
+    def encoder_parameters(self) -> Iterator[nn.Parameter]:
+        """Return those of the inner network: FC_e is new."""
+        return self.inner.encoder_parameters()
 
     def prepare(self, items: Items) -> Prepared:
         """Precompute what training does not change."""

@@ -20,14 +20,14 @@ _HEIGHT = 64  # images per chunk at inference
 
 
 class ImageNetwork(Network):
-    """``body`` turns x (B, C, S, S) into features (B, D); h is their direction, of length one."""
+    """``body`` turns x (B, C, S, S) into features (B, D); h are these, or with ``normalize`` their direction."""
 
     mean: Tensor
     std: Tensor
 
-    def __init__(self, body: nn.Module, dim: int, shape: Shape, colors: Colors) -> None:
+    def __init__(self, body: nn.Module, dim: int, shape: Shape, colors: Colors, *, normalize: bool = True) -> None:
         super().__init__(dim)
-        self.body, self.shape = body, shape
+        self.body, self.shape, self.normalize = body, shape, normalize
         self.frozen: list[nn.Module] = []  # modules that stay in eval mode, batch norms included
         for name, values in zip(("mean", "std"), colors, strict=True):
             self.register_buffer(name, torch.tensor(values).view(1, -1, 1, 1), persistent=False)
@@ -42,7 +42,9 @@ class ImageNetwork(Network):
 
     def forward(self, *views: Tensor) -> tuple[Tensor, ...]:
         """Return h (B, D) of each view; batch norms see all views together."""
-        h = F.normalize(self.body(self.scaled(torch.cat(views))), dim=1)
+        h = self.body(self.scaled(torch.cat(views)))
+        if self.normalize:
+            h = F.normalize(h, dim=1)
         return torch.split(h, [len(view) for view in views])
 
     @torch.no_grad()
