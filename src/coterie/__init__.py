@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.augmenters.augmenter import AUGMENTERS as AUGMENTERS
     from coterie.augmenters.augmenter import Augmenter as Augmenter
     from coterie.augmenters.augmenter import make_augmenter as make_augmenter
+    from coterie.bulk.assigner import Assigner as Assigner
     from coterie.clusterer import METHODS as METHODS
     from coterie.clusterer import Clusterer as Clusterer
     from coterie.deep import DeepClusterer as DeepClusterer
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
 
 _PLACES = {
     "AUGMENTERS": "augmenters.augmenter",
+    "Assigner": "bulk.assigner",
     "Augmenter": "augmenters.augmenter",
     "Clusterer": "clusterer",
     "ClusterTable": "describe.cluster_table",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.cli import options
+from coterie.cli import bulk, options
 from coterie.cli.input import read_folder, read_input
 from coterie.cli.output import check_printable, progress, say, write_or_print
 from coterie.cli.results import for_spreadsheets, with_assignments
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def assign(
     model: options.Model,
     files: options.Files,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write.", show_default="stdout")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The file to write; with --engine, the folder.", show_default="stdout"),
+    ] = None,
     column: options.Column = None,
     text_columns: options.TextColumns = None,
     file_format: options.Format = None,
@@ -31,6 +34,9 @@ def assign(
     vectors: options.Vectors = None,
     min_confidence: options.MinConfidence = None,
     allow_encoder: options.AllowEncoder = None,
+    engine: bulk.EngineOption = None,
+    workers: bulk.WorkersOption = None,
+    on_error: bulk.OnErrorOption = bulk.OnError.stop,
     force: options.Force = False,
     raw: options.Raw = False,
     as_json: options.Json = False,
@@ -42,9 +48,21 @@ def assign(
     For a model of images, FILE is a folder and the result is a CSV file.
     """
     from coterie.artifact.model import Artifact
+    from coterie.bulk.assigner import Assigner
     from coterie.data.files import convert_for
     from coterie.wording import count
 
+    if engine is not None:
+        bulk.refuse(
+            text_columns=text_columns, format=file_format, encoding=encoding, delimiter=delimiter, header=header,
+            sheet=sheet, vectors=vectors, raw=raw, json=as_json,
+        )  # fmt: skip
+        assigner = Assigner(model, column=column, min_confidence=min_confidence, allow=allow_encoder or ())
+        bulk.assign_in_parts(
+            engine, files, out, assigner,
+            on_error=on_error, workers=workers, force=force, quiet=quiet, show_progress=show_progress,
+        )  # fmt: skip
+        return
     reserve_file(out, force=force)
     artifact = Artifact.open(model)
     if artifact.config["encoder"]["input_type"] == "images":

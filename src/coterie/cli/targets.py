@@ -38,7 +38,7 @@ def reserve_folder(out: Path | None, *, force: bool) -> None:
 
     if out is not None:
         check_folder(out, overwrite=force)
-        _reserve(out)
+        reserve(out)
 
 
 def reserve_default_folder(first_input: str, *, force: bool) -> Path:
@@ -84,10 +84,11 @@ def reserve_file(out: Path | None, *, force: bool) -> None:
 
     if out is not None:
         check_file(out, overwrite=force)
-        _reserve(out)
+        reserve(out)
 
 
-def _reserve(out: Path) -> None:
+def reserve(out: Path) -> None:
+    """Lock the file or folder ``out`` until the command ends, after a look whether it can be written."""
     from coterie.data.atomic import check_writable
     from coterie.data.lock import exclusive
 

@@ -1,0 +1,1 @@
+"""Assign more texts than fit into memory: in parts, on one machine or with Ray."""
