@@ -18,6 +18,9 @@ from coterie.describe.tree import ClusterTree, TreeNode, cluster_tree
 from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError
 from coterie.fitting import most_probable
+from coterie.naming.naming import LanguageModel, Naming, ask_names, language_model
+from coterie.naming.prompt import NamingPlan, naming_plan, typical_texts
+from coterie.naming.titles import Nearest, nearest_by_vectors, nearest_by_words
 from coterie.parts import cluster_parts
 
 
@@ -31,6 +34,7 @@ class Described:
     encoder_: Encoder
 
     sample_: Sample
+    naming_: Naming
 
     @property
     def cluster_centers_(self) -> Vectors:
@@ -58,6 +62,59 @@ class Described:
             n_examples=n_examples, n_keywords=n_keywords, topics=self._topics_of_clusters(),
             with_keywords=self.encoder_.input_type != "images", quality=self.clusters_.quality(self.n_clusters_),
         )  # fmt: skip
+
+    def naming_plan(self, items: Sequence[Any] | None = None, *, n_texts: int = 8) -> NamingPlan:
+        """Return what :meth:`name_clusters` would send: the keywords and some texts of every cluster.
+
+        The texts are training texts, of a loaded model its examples. ``items`` are as in :meth:`describe`.
+        """
+        self.fitted_objective()
+        return naming_plan(self.clusters_, self._typical_texts(items, n_texts))
+
+    def name_clusters(
+        self,
+        source: str | LanguageModel,
+        model: str | None = None,
+        *,
+        items: Sequence[Any] | None = None,
+        n_texts: int = 8,
+    ) -> Naming:
+        """Name the clusters by a language model, and return what it named; keywords name the others.
+
+        ``source`` is an OpenAI-compatible address (``http://localhost:8080/v1``), which serves ``model``, or
+        ``"local"``: a small model on this machine (extra ``names``). Up to ``n_texts`` texts of every cluster are
+        sent there: :meth:`naming_plan` shows them. A title becomes a name if its embedding is closer to its cluster
+        than to any other. Answers are kept in the user's cache.
+        """
+        plan = self.naming_plan(items, n_texts=n_texts)
+        if not plan.questions:
+            raise InputError("Only clusters of texts can be named by a language model, and there are no texts.")
+        chosen = language_model(source, model) if isinstance(source, str) else source
+        named = ask_names(plan, self.clusters_, chosen, self._nearest_cluster())
+        tree = self.tree()
+        self.clusters_ = self.clusters_.renamed(named.names)
+        self.tree_ = tree.renamed(named.names)
+        self.naming_ = named
+        return named
+
+    def _typical_texts(self, items: Sequence[Any] | None, n_texts: int) -> dict[int, list[str]]:
+        """Return some texts of each cluster: of ``items``, of the sample, or the examples of the table."""
+        if self.encoder_.input_type == "images":
+            return {}
+        if items is not None:
+            texts = ["" if item is None else str(item) for item in items]
+            return typical_texts(texts, self.labels_, self.confidence_, n_texts)
+        if hasattr(self, "sample_") and self.sample_.texts is not None:
+            rows = self.sample_.rows
+            return typical_texts(self.sample_.texts, self.labels_[rows], self.confidence_[rows], n_texts)
+        return {row.cluster: row.examples[:n_texts] for row in self.clusters_}
+
+    def _nearest_cluster(self) -> Nearest:
+        """Return the check of titles: by their embeddings, or by words if the vectors are of another program."""
+        if self.encoder_.input_type != "texts":
+            return nearest_by_words({row.cluster: row.keywords for row in self.clusters_})
+        network = self.fitted_objective().network
+        return nearest_by_vectors(network.embed, self.cluster_centers_)
 
     def tree(
         self,

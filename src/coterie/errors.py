@@ -38,6 +38,14 @@ class NotFittedError(CoterieError, _SklearnNotFittedError):
     """The model is not fitted yet."""
 
 
+class NamingError(CoterieError):
+    """A language model gave no answer; ``is_final`` if asking again does not help."""
+
+    def __init__(self, message: str, *, is_final: bool = False) -> None:
+        super().__init__(message)
+        self.is_final = is_final
+
+
 class TrainingError(CoterieError):
     """Training diverged or collapsed."""
 
@@ -76,6 +84,10 @@ class UnchangedWarning(CoterieWarning):
 
 class CacheWarning(CoterieWarning):
     """Something could not be written to the cache and will be computed again."""
+
+
+class NamingWarning(CoterieWarning):
+    """A language model did not name all clusters; keywords stand for the others."""
 
 
 class CheckpointWarning(CoterieWarning):

@@ -12,7 +12,7 @@ from coterie.cli.output import print_json, print_table, say
 
 def cache(
     clear: Annotated[
-        bool, typer.Option("--clear", help="Remove embeddings and views; they are computed again when needed.")
+        bool, typer.Option("--clear", help="Remove embeddings, views and names; they are made again when needed.")
     ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -27,7 +27,7 @@ def cache(
     from coterie.data.user_cache import KINDS, cached_files, clear_results, user_cache
 
     if clear:
-        freed = sum(clear_results(kind) for kind in ("embeddings", "augmenters"))
+        freed = sum(clear_results(kind) for kind in ("embeddings", "augmenters", "names"))
         say(f"{freed / 2**20:,.1f} MB removed.", quiet=quiet)
     rows: list[dict[str, Any]] = []
     for kind, meaning in KINDS.items():
@@ -41,4 +41,4 @@ def cache(
         (str(row["kind"]), f"{row['files']:,}", f"{row['bytes'] / 2**20:,.1f}", str(row["meaning"])) for row in rows
     ]
     print_table(("kind", "files", "MB", "meaning"), table, right=("files", "MB"))
-    say(f"The folder is {user_cache('')}. `coterie cache --clear` removes embeddings and views.", quiet=quiet)
+    say(f"The folder is {user_cache('')}. `coterie cache --clear` removes embeddings, views and names.", quiet=quiet)

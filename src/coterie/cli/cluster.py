@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coterie.cli import options
+from coterie.cli import naming, options
+from coterie.cli.assign import say_set_aside
 from coterie.cli.cluster_view import print_clusters
 from coterie.cli.input import Input, read_folder, read_input
 from coterie.cli.output import print_json, print_topics, progress, say
+from coterie.cli.report import make_page
 from coterie.cli.results import cluster_columns, for_spreadsheets, with_assignments
 from coterie.cli.targets import reserve_default_folder, reserve_folder
-from coterie.cli.training_options import kept_checkpoint
+from coterie.cli.training_options import kept_checkpoint, training_settings, view_columns
 
 if TYPE_CHECKING:
     from coterie.clusterer import Clusterer
@@ -43,6 +45,9 @@ def cluster(
     vectors: options.Vectors = None,
     on_empty: options.BlankTexts = options.OnEmpty.keep,
     min_confidence: options.MinConfidence = None,
+    name_with: naming.NameWith = None,
+    language_model: naming.ModelName = None,
+    dry_run: naming.DryRun = False,
     seed: options.Seed = 0,
     settings: options.Settings = None,
     augment: options.AugmenterName = None,
@@ -67,26 +72,19 @@ def cluster(
     A method that trains writes OUT.checkpoint while it runs. After an
     interruption, the same command continues from there.
     """
-    from coterie.cli.assign import say_set_aside
-    from coterie.cli.report import make_page
-    from coterie.cli.training_options import training_settings, view_columns
     from coterie.clusterer import METHODS
     from coterie.clustering.n_clusters import n_clusters_range
     from coterie.wording import count
 
     cls = METHODS[method]
+    chosen = naming.chosen_language_model(name_with, language_model, items, dry_run=dry_run)
     n_clusters_range(n_clusters)  # before the file is read
     force = force or overwrite
     out = _target(out, files, no_save=no_save, force=force)
-    if items is options.InputType.images:
-        given = read_folder(
-            files, column=column, text_columns=text_columns, format=file_format, delimiter=delimiter, vectors=vectors
-        )
-    else:
-        given = read_input(
-            files, column, file_format, encoding, delimiter, vectors,
-            text_columns=text_columns, header=header, sheet=sheet,
-        )  # fmt: skip
+    given = _read(
+        files, items, column=column, text_columns=text_columns, file_format=file_format, encoding=encoding,
+        delimiter=delimiter, header=header, sheet=sheet, vectors=vectors,
+    )  # fmt: skip
     model = cls(
         n_clusters=int(n_clusters) if n_clusters.isdecimal() else n_clusters,
         encoder=_encoder(encoder, items, vectors),
@@ -97,16 +95,19 @@ def cluster(
         **options.parse_settings(settings, cls, owner=f"method {method!r}"),
     )
     say(f"{count(given.table.n_rows, given.noun)} from {given.source}", quiet=quiet)
-    say(f"The results go to the folder {out}." if out else "Nothing is saved (--no-save).", quiet=quiet)
+    say(f"The results go to the folder {out}." if out else "Nothing is saved (--no-save).", quiet=quiet or dry_run)
     start = time.perf_counter()
     with progress(quiet, show_progress):
         model.fit(given.items, **view_columns(model, given))
     table = _describe(model, given)
+    if chosen is not None and dry_run:
+        return naming.show_plan(model, given, chosen, as_json=as_json, quiet=quiet)
+    if chosen is not None:
+        table = naming.name_clusters(model, given, chosen, quiet=quiet)
     if out is not None:
         with progress(quiet, show_progress):
             page = None if no_report else make_page(model, given, table, with_texts=not no_texts)
-        tables = _tables(given, model, table, raw=raw)
-        _write(out, model, tables, table, page, overwrite=force)
+        _write(out, model, _tables(given, model, table, raw=raw), table, page, overwrite=force)
     _show(table, as_json=as_json)
     say_set_aside(model.assignment_, model.min_confidence, given.noun, quiet=quiet)
     _say_model(model, time.perf_counter() - start, quiet=quiet)
@@ -126,6 +127,20 @@ def _target(out: Path | None, files: list[str], *, no_save: bool, force: bool) -
         return reserve_default_folder(files[0], force=force)
     reserve_folder(out, force=force)
     return out
+
+
+def _read(files: list[str], items: options.InputType, **how: Any) -> Input:
+    """Read the texts of files, or the images of a folder."""
+    if items is options.InputType.images:
+        return read_folder(
+            files,
+            column=how["column"],
+            text_columns=how["text_columns"],
+            format=how["file_format"],
+            delimiter=how["delimiter"],
+            vectors=how["vectors"],
+        )
+    return read_input(files, **how)
 
 
 def _say_model(model: Clusterer, seconds: float, *, quiet: bool) -> None:
@@ -169,7 +184,7 @@ def _describe(model: Clusterer, given: Input) -> ClusterTable:
 
     if given.items is given.texts:
         return model.describe()
-    table = model.describe(given.texts)
+    model.clusters_ = table = model.describe(given.texts)
     if given.noun == "texts":
         texts = ["" if text is None else str(text) for text in given.texts]
         model.tree_ = cluster_tree(model.cluster_centers_, table, texts, model.labels_)

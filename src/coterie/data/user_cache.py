@@ -10,6 +10,7 @@ from pathlib import Path
 KINDS = {
     "embeddings": "embeddings of texts, least recently used removed first",
     "augmenters": "views of texts, least recently used removed first",
+    "names": "answers of language models about names of clusters",
     "models": "weights of encoders, converted once",
     "datasets": "downloaded data sets",
     "processor": "which number formats this processor runs",

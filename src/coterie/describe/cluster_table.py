@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any, Protocol, overload
 
@@ -94,6 +94,10 @@ class ClusterTable(Sequence[ClusterRow]):
     def names(self) -> dict[int, str]:
         """The name of each cluster."""
         return {row.cluster: row.name for row in self._rows}
+
+    def renamed(self, names: Mapping[int, str]) -> ClusterTable:
+        """Return the table with other names of some clusters."""
+        return ClusterTable(replace(row, name=names.get(row.cluster, row.name)) for row in self._rows)
 
     def quality(self, n_clusters: int) -> list[Quality | None]:
         """Return the quality of each cluster (K); None where it is not known."""

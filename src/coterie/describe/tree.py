@@ -91,8 +91,13 @@ class ClusterTree:
         return frame.astype({"cluster": "Int64"})
 
     def renamed(self, names: Mapping[int, str]) -> ClusterTree:
-        """Return the tree with other names of clusters."""
-        return ClusterTree(_renamed(self.root, names))
+        """Return the tree with other names of clusters; groups are named after their members anew."""
+        nodes = [node for _, node in self.root.walk()]
+        taken = {_name(node, names) for node in nodes if node.cluster is not None}
+        if taken == {node.name for node in nodes if node.cluster is not None}:
+            return self
+        children = [_renamed(child, names, taken) for child in self.root.children]
+        return ClusterTree(replace(self.root, children=tuple(children)))
 
     def with_parts(self, parts: Mapping[int, Sequence[TreeNode]]) -> ClusterTree:
         """Return the tree with ``parts`` below clusters."""
@@ -204,9 +209,17 @@ def _largest_first(nodes: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
     return tuple(sorted(nodes, key=lambda node: -node.size))
 
 
-def _renamed(node: TreeNode, names: Mapping[int, str]) -> TreeNode:
-    name = node.name if node.cluster is None else names.get(node.cluster, node.name)
-    return replace(node, name=name, children=tuple(_renamed(child, names) for child in node.children))
+def _name(node: TreeNode, names: Mapping[int, str]) -> str:
+    return node.name if node.cluster is None else names.get(node.cluster, node.name)
+
+
+def _renamed(node: TreeNode, names: Mapping[int, str], taken: set[str]) -> TreeNode:
+    """Return a cluster with its name in ``names``, or a group that is named after its renamed members."""
+    if node.cluster is not None:
+        return replace(node, name=_name(node, names))  # parts of a cluster keep their names
+    if not node.children:
+        return node
+    return _group([_renamed(child, names, taken) for child in node.children], node.keywords, taken)
 
 
 def _with_parts(node: TreeNode, parts: Mapping[int, Sequence[TreeNode]]) -> TreeNode:

@@ -85,7 +85,8 @@ def make_report(
             "fitted to": count(model.n_texts_, noun),
             "SHA-256 of these": model.texts_sha256_,
             "map": algorithm,
-        },
+        }
+        | ({"names": str(model.naming_)} if hasattr(model, "naming_") else {}),
     )
 
 
