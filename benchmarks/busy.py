@@ -5,7 +5,8 @@
 Each figure is relative to one thread without busy programs. `spinning` is how the libraries wait by themselves,
 `sleeping` how they wait with coterie's environment (`coterie/machine.py`). Every run is a process of its own, because
 libraries read the environment when they are loaded. `encode` is the bundled encoder (OpenMP) on help-desk messages,
-`product` a product of small matrices (OpenBLAS).
+`product` a product of small matrices
+(OpenBLAS, which knows no such setting).
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from coterie.machine import n_threads
 
 SECONDS = 2.0
 ROUNDS = 2
-SPINNING = {"GOMP_SPINCOUNT": "300000", "OPENBLAS_THREAD_TIMEOUT": "26"}  # the defaults of both libraries
+SPINNING = {"GOMP_SPINCOUNT": "300000"}  # the default of the library
 WAYS: dict[str, dict[str, str]] = {
     "one thread": {"OMP_NUM_THREADS": "1"},
     "all, spinning": {"OMP_NUM_THREADS": str(n_threads()), **SPINNING},
     "all, sleeping": {"OMP_NUM_THREADS": str(n_threads())},
 }
-OURS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OPENBLAS_THREAD_TIMEOUT", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+OURS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-_BLAS_TIMEOUT = "4"  # threads of OpenBLAS sleep after 2^4 cycles without work; 2^26 by default
 _ROOT = Path("/")
 _NUMBERS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")  # OpenBLAS and MKL read OMP_NUM_THREADS, too
 
@@ -26,7 +25,6 @@ def set_threads(environment: MutableMapping[str, str] | None = None) -> None:
     environment = os.environ if environment is None else environment
     if not any(name in environment for name in _WAITING):
         environment["OMP_WAIT_POLICY"] = "PASSIVE"
-    environment.setdefault("OPENBLAS_THREAD_TIMEOUT", _BLAS_TIMEOUT)
     if (n := n_threads()) < n_processors():
         for name in _NUMBERS:
             environment.setdefault(name, str(n))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from coterie.bulk.assigner import Assigner
@@ -36,9 +38,10 @@ def run_ray(parts: Sequence[Part], assigner: Assigner, *, skip: bool, n_workers:
     """Assign the parts by ``n_workers`` actors of Ray, each with a model of its own; a killed one is replaced."""
     ray = _ray(n_workers)
     n_workers = n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-    items = [{"part": part} for part in parts]
+    items = [asdict(part) for part in parts]
+    actors = ray.data.ActorPoolStrategy(size=min(n_workers, len(items)))
     rows = ray.data.from_items(items, override_num_blocks=len(items)).map(
-        PartWorker, fn_constructor_args=(assigner,), concurrency=min(n_workers, len(items)), num_cpus=1
+        PartWorker, fn_constructor_args=(assigner,), compute=actors, num_cpus=1
     )
     failed: Failures = {}
     with track("Assigning", sum(part.n_rows for part in parts)) as advance:
@@ -59,7 +62,7 @@ class PartWorker:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Write the part of a row, and return what happened."""
-        part: Part = row["part"]
+        part = Part(**row)
         try:
             n_rows, error = sum(write_part(part, self.assigner)), ""
         except InputError as reason:
@@ -132,8 +135,7 @@ def _ray(n_workers: int | None) -> Any:
         raise MissingExtraError("--engine ray", "ray", or_else="use --engine local") from None
     if not ray.is_initialized():
         here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": n_workers, "include_dashboard": False}
-        ray.init(log_to_driver=False, **here)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.print_on_execution_start = False
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **here)
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    ray.data.DataContext.get_current().enable_progress_bars = False
     return ray
