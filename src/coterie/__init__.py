@@ -25,14 +25,17 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.encoders.encoder import EncoderState as EncoderState
     from coterie.encoders.encoder import make_encoder as make_encoder
     from coterie.methods.aecl import AECL as AECL
+    from coterie.methods.agglomerative import Agglomerative as Agglomerative
     from coterie.methods.clusterbert import ClusterBERT as ClusterBERT
     from coterie.methods.dec import DEC as DEC
     from coterie.methods.deccrl import DECCRL as DECCRL
+    from coterie.methods.hacsd import HACSD as HACSD
     from coterie.methods.idec import IDEC as IDEC
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbors import Neighbors as Neighbors
     from coterie.methods.rstc import RSTC as RSTC
     from coterie.methods.sccl import SCCL as SCCL
+    from coterie.methods.spectral import Spectral as Spectral
     from coterie.methods.tcc import TCC as TCC
     from coterie.methods.tsdae import TSDAE as TSDAE
     from coterie.training.guard import Verdict as Verdict
