@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from coterie.errors import InputError
 from coterie.printable import shorten
@@ -119,7 +120,12 @@ def _has_type(value: Any, kind: Any) -> bool:
 
 def settings(cls: type) -> tuple[Setting, ...]:
     """Return the declared settings of a method, encoder or augmenter, in order."""
-    return _declared(cls, get_type_hints(cls))
+    if cls not in _settings:  # evaluating type hints is slow
+        _settings[cls] = _declared(cls, get_type_hints(cls))
+    return _settings[cls]
+
+
+_settings: WeakKeyDictionary[type, tuple[Setting, ...]] = WeakKeyDictionary()
 
 
 def document_settings(cls: type) -> None:

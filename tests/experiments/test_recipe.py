@@ -143,3 +143,17 @@ def test_the_paper_preset_runs_without_wordnet_and_records_its_views(monkeypatch
     assert expand(["aecl"], ["tweet"], 1, "paper")[0].params["augmenter"] == "eda(operation=plain)"
     overridden = expand(["aecl"], ["tweet"], 1, "paper", overrides={"augmenter": "eda"})[0]
     assert overridden.params["augmenter"] == "eda"
+
+
+def test_a_grid_lists_values_and_an_override_replaces_them():
+    content = {"grid": {"temperature": [0.1, "0.5"]}}
+    assert parse_recipe(content, "sccl", "x").grid == {"temperature": (0.1, 0.5)}
+    jobs = expand(["sccl"], ["tweet"], 1, "cpu", variant="temperature")
+    assert [job.params["temperature"] for job in jobs] == [0.1, 0.2, 0.5, 1.0]
+    (job,) = expand(["sccl"], ["tweet"], 1, "cpu", variant="temperature", overrides={"temperature": "0.3"})
+    assert job.params["temperature"] == 0.3
+    for wrong in ({"temperature": 0.1}, {"temperature": []}):
+        with pytest.raises(InputError, match=r"\[grid\] temperature must be a list"):
+            parse_recipe({"grid": wrong}, "sccl", "x")
+    with pytest.raises(InputError, match=r"\[grid\] temperature=0: must be"):
+        parse_recipe({"grid": {"temperature": [0]}}, "sccl", "x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,12 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coterie.cli import options
+from coterie.cli.bench_papers import (
+    FOLDER,
+    OUT,
+    Changes,
+    ResultsFolder,
+    collections,
+    figure,
+    list_,
+    parse_pairs,
+    show_tables,
+)
+from coterie.cli.bench_run import Plan
 from coterie.cli.errors import handle_errors
 from coterie.cli.output import say, show
 
 if TYPE_CHECKING:
     from coterie.experiments.jobs import Result
-    from coterie.experiments.runner import Outcome
     from coterie.experiments.user_file import UserFile
 
 app = typer.Typer(
@@ -39,29 +51,45 @@ class TableFormat(StrEnum):
     latex = "latex"
 
 
+NClusters = Annotated[
+    int | None, typer.Option("--clusters", "-k", help="The number of clusters.", show_default="of classes", min=1)
+]
+
+
 def run(
-    methods: Annotated[str, typer.Option("--methods", "-m", help="Separated by commas; `coterie methods` lists them.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Tables or figures of the papers, from `coterie bench list`."),
+    ] = None,
+    methods: Annotated[
+        str, typer.Option("--methods", "-m", help="Separated by commas; `coterie methods` lists them.")
+    ] = "",
     sets: Annotated[
         str,
         typer.Option(
             "--sets",
             "-s",
             help="Separated by commas: data sets, `papers` (the eight that the papers share), your own labeled files.",
+            show_default="papers, or those of NAME",
         ),
-    ] = "papers",
+    ] = "",
     text: Annotated[
         str | None,
         typer.Option("--text", help="The text column of your files.", show_default="found automatically"),
     ] = None,
     truth: Annotated[str | None, typer.Option("--truth", help="The column of the true labels of your files.")] = None,
-    seeds: Annotated[int, typer.Option("--seeds", "-n", help="The number of seeds, counted from 0.")] = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", "-n", help="The number of seeds, from 0.", show_default="1, or those of NAME", min=1),
+    ] = None,
+    n_clusters: NClusters = None,
     preset: Annotated[
         Preset | None,
         typer.Option(
             "--preset",
             "-p",
             help="paper: the settings of the papers; cpu: our settings for two CPU cores.",
-            show_default="paper; cpu for your files",
+            show_default="paper; cpu for your files; that of NAME",
         ),
     ] = None,
     encoder: Annotated[
@@ -78,9 +106,17 @@ def run(
         ),
     ] = "",
     split: Annotated[bool, typer.Option("--split", help="Fit on the training split, score on the test split.")] = False,
+    time_budget: Annotated[
+        str, typer.Option("--time-budget", help="Only the missing jobs that fit into a time, such as 30m or 2h.")
+    ] = "",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The results file.", show_default="benchmarks/results/PRESET.jsonl"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="The results file.",
+            show_default="benchmarks/results/PRESET.jsonl, papers.jsonl for NAME",
+        ),
     ] = None,
     show_progress: options.ShowProgress = options.Progress.auto,
     quiet: options.Quiet = False,
@@ -93,46 +129,52 @@ def run(
     missing jobs. --set and --variant apply to the methods that have them. A
     method without a recipe runs with its default settings.
     """
-    from coterie.experiments.embedding_cache import default_folder
-    from coterie.experiments.jobs import PLAIN_EDA, expand
-    from coterie.experiments.runner import missing, run_jobs
-    from coterie.experiments.views_file import views_file
-    from coterie.wording import count
+    from coterie.errors import InputError
 
-    names = _split_list(sets)
-    own = _user_files(names, text, truth)
-    preset = preset or (Preset.cpu if own else Preset.paper)
-    target = out or _default_file(preset)
-    jobs = expand(
-        _split_list(methods),
-        names,
-        seeds,
-        preset.value,
-        variant=variant,
-        encoder=encoder,
-        overrides=_parse_pairs(settings),
-        split=split,
-        files=own,
-        views=views_file(views) if views else None,
+    if bool(names) == bool(methods):
+        raise InputError("Name tables or figures (`coterie bench list`), or give --methods and --sets: one of both.")
+    changes = Changes(
+        seeds, preset.value if preset else None, _split_list(sets), encoder, n_clusters, parse_pairs(settings)
     )
-    if any(job.params.get("augmenter") == PLAIN_EDA for job in jobs):
-        say("WordNet is not installed, so EDA only swaps and deletes words. See docs/augmenters.md.", quiet=quiet)
-    left = missing(jobs, target)
-    say(f"{count(len(jobs), 'jobs')}, already in {target}: {len(jobs) - len(left)}", quiet=quiet)
-    n_failed = 0
-    try:
-        outcomes = run_jobs(left, target, default_folder(), progress="off" if quiet else show_progress.value)
-        for number, outcome in enumerate(outcomes, start=1):
-            counter = f"{number:>{len(str(len(left)))}}/{len(left)}"
-            say(f"{counter}  {_describe(outcome)}", quiet=quiet and not outcome.failure)
-            n_failed += bool(outcome.failure)
-    except KeyboardInterrupt:
-        rest = count(len(missing(jobs, target)), "missing jobs")
-        raise KeyboardInterrupt(f"Stopped. The same command runs the {rest} of {target}.") from None
-    if n_failed:
-        say(f"{count(n_failed, 'jobs')} failed. The same command tries again.")
-        raise typer.Exit(1)
-    say(f"Results are in {target}. To see the table: coterie bench table {target}", quiet=quiet)
+    if names:
+        asked = _plan_of_names(names, changes, out or OUT)
+    else:
+        asked = _plan_of_methods(_split_list(methods), changes, variant, split, views, (text, truth), out)
+    plan = asked.within(time_budget)
+    plan.announce(asked, quiet=quiet)
+    plan.run(progress=show_progress.value, quiet=quiet)
+    command = " ".join(names) if names else str(plan.target)
+    say(f"Results are in {plan.target}. To see the table: coterie bench table {command}", quiet=quiet)
+
+
+def _plan_of_names(names: list[str], changes: Changes, target: Path) -> Plan:
+    """Return the jobs of experiments; results in all files beside the target count."""
+    found = collections(names, changes, target.parent)
+    jobs = [job for collection in found for job in collection.experiment.jobs()]
+    left = [job for collection in found for job in collection.missing]
+    return Plan(jobs, left, target).distinct()
+
+
+def _plan_of_methods(
+    methods: list[str], changes: Changes, variant: str, split: bool, views: str,
+    columns: tuple[str | None, str | None], out: Path | None,
+) -> Plan:  # fmt: skip
+    """Return a job for every method, data set and seed."""
+    from coterie.experiments.jobs import PAPERS, expand
+    from coterie.experiments.runner import missing
+    from coterie.experiments.views_file import views_file
+
+    sets = changes.sets or [PAPERS]
+    own = _user_files(sets, *columns)
+    preset = Preset(changes.preset) if changes.preset else Preset.cpu if own else Preset.paper
+    jobs = expand(
+        methods, sets, changes.seeds or 1, preset.value,
+        variant=variant, encoder=changes.encoder, overrides=changes.settings, split=split, files=own,
+        views=views_file(views) if views else None,
+    )  # fmt: skip
+    jobs = [replace(job, n_clusters=changes.n_clusters) for job in jobs]
+    target = out or _default_file(preset)
+    return Plan(jobs, missing(jobs, target), target)
 
 
 Files = Annotated[
@@ -145,22 +187,54 @@ Sets = Annotated[str, typer.Option("--sets", "-s", help="Only these data sets, s
 
 
 def table(
-    files: Files = None,
-    preset: FilePreset = Preset.paper,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME|FILE]...",
+            help="Tables of the papers (`coterie bench list`), or results files.",
+            show_default="the file of --preset",
+        ),
+    ] = None,
+    preset: Annotated[
+        Preset | None,
+        typer.Option("--preset", "-p", help="Of NAME; or selects the results file.", show_default="paper"),
+    ] = None,
     metrics: Annotated[
         str,
-        typer.Option("--metrics", help="Separated by commas: acc, nmi, nmi_geometric, ari, ami, purity, ece, ..."),
-    ] = "acc,nmi",
+        typer.Option(
+            "--metrics",
+            help="Separated by commas: acc, nmi, nmi_geometric, ari, ami, purity, ece, ...",
+            show_default="acc,nmi, or those of NAME",
+        ),
+    ] = "",
     methods: Methods = "",
     sets: Sets = "",
+    seeds: Annotated[int | None, typer.Option("--seeds", "-n", help="The number of seeds of NAME.", min=1)] = None,
+    n_clusters: NClusters = None,
+    settings: options.Settings = None,
     table_format: Annotated[
         TableFormat, typer.Option("--format", "-f", help="The format of the table.")
     ] = TableFormat.markdown,
+    folder: ResultsFolder = FOLDER,
 ) -> None:
-    """Print results as a table, with the published scores and k-means on the same encoder."""
+    """Print a table of a paper, or results as a table, with the published scores.
+
+    A table of a paper says which differences are within the noise.
+    """
+    from coterie.experiments.registry import experiments
     from coterie.experiments.table import make_table
 
-    show(make_table(_read_results(files, preset, methods, sets), _split_list(metrics), table_format.value))
+    names = [name for name in files or [] if name in experiments() or not Path(name).exists()]
+    if names:
+        changes = Changes(
+            seeds, preset.value if preset else None, _split_list(sets), "", n_clusters, parse_pairs(settings),
+            tuple(_split_list(metrics)),
+        )  # fmt: skip
+        return show_tables(names, changes, table_format.value, folder)
+    paths = [Path(name) for name in files or []]
+    results = _read_results(paths, preset or Preset.paper, methods, sets)
+    show(make_table(results, _split_list(metrics or "acc,nmi"), table_format.value))
+    return None
 
 
 def guard(files: Files = None, preset: FilePreset = Preset.paper, methods: Methods = "", sets: Sets = "") -> None:
@@ -170,7 +244,8 @@ def guard(files: Files = None, preset: FilePreset = Preset.paper, methods: Metho
     show(make_guard_report(_read_results(files, preset, methods, sets)))
 
 
-for command in (run, table, guard):
+app.command("list")(handle_errors(list_))
+for command in (run, table, figure, guard):
     app.command()(handle_errors(command))
 
 
@@ -216,22 +291,3 @@ def _split_list(text: str) -> list[str]:
     """Return the names in a list separated by commas, without duplicates."""
     names = [part.strip() for part in text.split(",")]
     return list(dict.fromkeys(name for name in names if name))
-
-
-def _parse_pairs(settings: list[str] | None) -> dict[str, str]:
-    from coterie.errors import InputError
-
-    pairs = {}
-    for pair in settings or []:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise InputError(f"--set {pair}: write NAME=VALUE.")
-        pairs[name.strip().replace("-", "_")] = text.strip()
-    return pairs
-
-
-def _describe(outcome: Outcome) -> str:
-    if outcome.result is None:
-        return f"{outcome.job}  failed: {outcome.failure}"
-    scores = outcome.result["label_based"]
-    return f"{outcome.job}  ACC {scores['acc']:.3f}  NMI {scores['nmi']:.3f}  {outcome.result['seconds']:.1f} s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from coterie.augmenters.wordnet_database import has_wordnet
@@ -46,6 +47,8 @@ class Job:
     split: bool = False  # fit on the training split, score on the test split
     file: UserFile | None = None  # the data set, if it is a user's own file
     views: ViewsFile | None = None  # views that others computed
+    n_clusters: int | None = None  # None: the number of classes
+    extra: str = ""  # what the result has besides scores: map, topics or pairs
 
     def to_dict(self) -> Result:
         """Return the part of a result that describes the job."""
@@ -65,6 +68,8 @@ class Job:
             description["file"] = self.file.to_dict()
         if self.views:
             description["views"] = self.views.to_dict()
+        if self.n_clusters:
+            description["n_clusters"] = self.n_clusters
         return description
 
     def is_in(self, results: Iterable[Result]) -> bool:
@@ -76,7 +81,8 @@ class Job:
         return (
             all(result[key] == description[key] for key in ("method", "variant", "preset", "set", "seed", "overrides"))
             and result.get("split", False) == self.split
-            and all(result.get(key) == description.get(key) for key in ("file", "views"))
+            and all(result.get(key) == description.get(key) for key in ("file", "views", "n_clusters"))
+            and (not self.extra or self.extra in result)
             and result["encoder"]["name"] == self.encoder
             and defaults(ENCODERS[self.encoder]) | result["encoder"]["params"] == self.encoder_params
             and all_params(result) == self.params
@@ -124,10 +130,17 @@ def expand(  # noqa: PLR0913
         for dataset in datasets:
             for method in checked:
                 name = variant if variant in variants(method) else ""
+                grid = recipe_for(method, dataset, preset, name).grid
                 given = views if "augmenter" in defaults(METHODS[method]) else None
                 job = Job(method, dataset, seed, preset, name, split=split, file=files.get(dataset), views=given)
-                jobs.append(_resolve(job, encoder, checked[method]))
+                jobs += [_resolve(job, encoder, point | checked[method]) for point in _points(grid, checked[method])]
     return jobs
+
+
+def _points(grid: Mapping[str, Sequence[Any]], overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return every combination of the values of a grid; an override replaces the values of its setting."""
+    free = {name: values for name, values in grid.items() if name not in overrides}
+    return [dict(zip(free, values, strict=True)) for values in product(*free.values())]
 
 
 def expand_sets(names: Sequence[str]) -> list[str]:

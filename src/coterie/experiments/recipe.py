@@ -9,7 +9,8 @@ The files of a method are in ``recipes/<method>/``:
 - Any other file is a variant, e.g. an ablation: changes to all of the above.
 
 Published scores of several data sets may also be in ``default.toml`` or a variant: ``[published]`` with a ``source``,
-and a line ``<data set> = [ACC, NMI]`` for each. TOML has no null: write "none" for a setting that is None.
+and a line ``<data set> = [ACC, NMI]`` for each. ``[grid]`` lists values of settings: a run for each combination. TOML
+has no null: write "none" for a setting that is None.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -46,7 +48,7 @@ EXCLUDED = frozenset(
 _FOLDER = files("coterie.experiments") / "recipes"
 _BASE = {"paper": "default", "cpu": "cpu"}
 _IMAGES = "images"
-_TABLES = ("settings", "sets", "encoder", "published")
+_TABLES = ("settings", "sets", "grid", "encoder", "published")
 _LISTS = ("protocol", "unspecified", "departures")
 _KEYS = _TABLES + _LISTS
 
@@ -66,6 +68,7 @@ class Recipe:
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     sets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings for single data sets
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # several values of a setting
     encoder: str = ""
     encoder_settings: Mapping[str, Any] = field(default_factory=dict)
     published: Published | Mapping[str, Published] | None = None  # of the data set of the file, or by data set
@@ -93,17 +96,20 @@ def recipe_for(method: str, dataset: str, preset: Preset, variant: str = "") -> 
     recipes = [recipe for name in names if (recipe := read_recipe(method, name))]
 
     merged: dict[str, Any] = {}
+    grid: dict[str, tuple[Any, ...]] = {}
     for recipe in recipes:
         merged |= {**recipe.settings, **recipe.sets.get(dataset, {})}
+        grid |= recipe.grid
     with_encoder = [r for r in recipes if r.encoder and ENCODERS[r.encoder].input_type == input_type]
     if with_encoder:
         last = with_encoder[-1]
-        return Recipe(settings=merged, encoder=last.encoder, encoder_settings=last.encoder_settings)
+        return Recipe(settings=merged, grid=grid, encoder=last.encoder, encoder_settings=last.encoder_settings)
     if input_type == "images":
-        return Recipe(settings=merged, encoder="image")
+        return Recipe(settings=merged, grid=grid, encoder="image")
     raise InputError(f"The recipe {method}/{base}.toml has no encoder: [encoder] name = ...")
 
 
+@cache
 def read_recipe(method: str, name: str) -> Recipe | None:
     """Return the recipe in ``recipes/<method>/<name>.toml``; None when there is no such file."""
     path = _FOLDER / method / f"{name}.toml"
@@ -163,6 +169,7 @@ def parse_recipe(content: dict[str, Any], method: str, where: str) -> Recipe:
     return Recipe(
         settings=check_values(content.get("settings", {}), cls, f"{where}: [settings]"),
         sets={name: check_values(values, cls, f"{where}: [sets.{name}]") for name, values in sets.items()},
+        grid={name: _parse_grid(name, content["grid"], cls, where) for name in content.get("grid", {})},
         encoder=encoder,
         encoder_settings=check_values(encoder_settings, ENCODERS[encoder], f"{where}: [encoder]") if encoder else {},
         published=_parse_published(content["published"], where) if "published" in content else None,
@@ -192,6 +199,12 @@ def check_values(values: Mapping[str, Any], cls: type, where: str) -> dict[str, 
     return checked
 
 
+def _parse_grid(name: str, grid: Mapping[str, Any], cls: type, where: str) -> tuple[Any, ...]:
+    if not isinstance(grid[name], list) or not grid[name]:
+        raise InputError(f"{where}: [grid] {name} must be a list of values.")
+    return tuple(check_values({name: value}, cls, f"{where}: [grid]")[name] for value in grid[name])
+
+
 def _check_key(key: str, value: Any, where: str) -> None:
     if key not in _KEYS:
         raise InputError(f"{where} has an unknown key {key!r}. The keys are {', '.join(_KEYS)}.")
@@ -208,7 +221,8 @@ def _parse_published(content: Mapping[str, Any], where: str) -> Published | dict
         scores = {name: score for name, score in content.items() if name != "source"}
         if not scores or not set(scores) <= set(DATASETS):
             raise ValueError
-        return {name: _valid(Published(*score, source=content["source"])) for name, score in scores.items()}
+        source = content["source"]
+        return {name: _valid(Published(acc, nmi, source)) for name, (acc, nmi) in scores.items()}
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"{where}: [published] must have acc and nmi in percent, and their source; or the source, and [ACC, NMI] "

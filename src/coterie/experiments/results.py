@@ -12,12 +12,21 @@ from coterie.experiments.jobs import Result
 _REQUIRED = ("method", "variant", "preset", "set", "seed", "encoder", "params", "overrides", "label_based")
 
 
-def read_results(path: Path) -> list[Result]:
-    """Return the results in ``path``, none when there is no such file. An incomplete last line is ignored."""
+def read_results(path: Path, *, strict: bool = True) -> list[Result]:
+    """Return the results in ``path``, none when there is no such file. An incomplete last line is ignored.
+
+    If a line is no result, :class:`InputError` is raised; with ``strict=False`` it is left out.
+    """
     if not path.exists():
         return []
     *lines, last = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    results = [_parse(line, path, number) for number, line in enumerate(lines, start=1) if line.strip()]
+    results = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            results += [_parse(line, path, number)] if line.strip() else []
+        except InputError:
+            if strict:
+                raise
     if last.strip():
         try:
             results.append(_parse(last, path, len(lines) + 1))

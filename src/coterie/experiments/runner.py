@@ -31,6 +31,7 @@ from coterie.encoders.encoder import ENCODERS
 from coterie.errors import TrainingError
 from coterie.experiments import isolation
 from coterie.experiments.embedding_cache import CachedEncoder
+from coterie.experiments.extras import EXTRAS
 from coterie.experiments.jobs import Job, Result
 from coterie.experiments.results import append_result, read_results, repair
 from coterie.experiments.scoring import Curve, label_based, label_free
@@ -97,6 +98,8 @@ def run_job(job: Job, data: Dataset, folder: Path, test: Dataset | None = None) 
     }
     if test is not None:
         result["n_test"] = len(test.items)
+    if job.extra:
+        result[job.extra] = EXTRAS[job.extra](model, data)
     return result, scored.labels_
 
 
@@ -137,7 +140,11 @@ def _fit(job: Job, data: Dataset, folder: Path) -> tuple[Clusterer, dict[str, An
     cls = METHODS[job.method]
     encoder = ENCODERS[job.encoder](**job.encoder_params)
     rows = encoder.check(data.items)
-    common: dict[str, Any] = {"n_clusters": len(data.label_names), "random_state": job.seed, **job.params}
+    common: dict[str, Any] = {
+        "n_clusters": job.n_clusters or len(data.label_names),
+        "random_state": job.seed,
+        **job.params,
+    }
     if issubclass(cls, DeepClusterer):
         deep = cls(encoder=encoder, **common)
         curve = Curve(data, rows)

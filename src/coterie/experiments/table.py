@@ -55,7 +55,7 @@ def make_table(
 ) -> str:
     """Return the table, followed by the settings, seeds and versions of every column."""
     results = list(results)
-    known = {name: None for result in results for name in _all_scores(result)}
+    known = {name: None for result in results for name in all_scores(result)}
     if unknown := [metric for metric in metrics if metric not in known]:
         raise InputError(f"These results have no metric called {unknown[0]!r}. They have {', '.join(known)}.")
     columns = _columns(results)
@@ -66,11 +66,11 @@ def make_table(
     for column, name in zip(columns, _names(columns), strict=True):
         header = f"{name} {' / '.join(metric.upper() for metric in metrics)}"
         cells = [column.cells.get(dataset, []) for dataset in sets]
-        table.append([header, *(_scores(cell, metrics) for cell in cells)])
+        table.append([header, *(show_scores(cell, metrics) for cell in cells)])
         table.append(["time", *(_time(cell) for cell in cells)])
         scores = [column.published(dataset) for dataset in sets]
         if any(scores) and (column.method, *scores) not in shown:  # only beside the first column with these scores
-            table.append(["published", *(_published_scores(score, metrics) for score in scores)])
+            table.append(["published", *(show_published(score, metrics) for score in scores)])
         shown.add((column.method, *scores))
     return render(list(zip(*table, strict=True)), _notes(columns, results), table_format)
 
@@ -81,7 +81,7 @@ def _columns(results: Iterable[Result]) -> list[Column]:
     for result in results:
         split = "test split" if result.get("split") else ""
         variant = ", ".join(filter(None, [result["variant"], split]))
-        key = (result["method"], variant, result["preset"], _encoder(result), _assignments(result["overrides"]))
+        key = (result["method"], variant, result["preset"], _encoder(result), assignments(result["overrides"]))
         found.setdefault(key, Column(*key)).add(result)
     encoders = list(dict.fromkeys(column.encoder for column in found.values()))
     return sorted(found.values(), key=lambda column: (encoders.index(column.encoder), column.method != BASELINE))
@@ -108,12 +108,13 @@ def _sizes(columns: Sequence[Column], sets: Sequence[str]) -> list[list[str]]:
     return [["N", *(str(result["n"]) for result in first)], ["K", *(str(result["k"]) for result in first)]]
 
 
-def _scores(results: Sequence[Result], metrics: Sequence[str]) -> str:
+def show_scores(results: Sequence[Result], metrics: Sequence[str]) -> str:
+    """Return the mean scores of some seeds, in percent, with their standard deviation."""
     return " / ".join(_score(results, metric) for metric in metrics) if results else NO_VALUE
 
 
 def _score(results: Sequence[Result], metric: str) -> str:
-    scores = [_all_scores(result).get(metric) for result in results]
+    scores = [all_scores(result).get(metric) for result in results]
     known = [score for score in scores if score is not None]
     if not known:
         return NO_VALUE
@@ -123,7 +124,8 @@ def _score(results: Sequence[Result], metric: str) -> str:
     return f"{values.mean():.{digits}f}{deviation}"
 
 
-def _all_scores(result: Result) -> dict[str, float | None]:
+def all_scores(result: Result) -> dict[str, Any]:
+    """Return all scores of a result by name."""
     return {**result["label_based"], **result.get("label_free", {})}
 
 
@@ -136,10 +138,11 @@ def _time(results: Sequence[Result]) -> str:
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{seconds / 60:.0f} min"
 
 
-def _published_scores(score: Published | None, metrics: Sequence[str]) -> str:
+def show_published(score: Published | None, metrics: Sequence[str]) -> str:
+    """Return a published score, in percent."""
     if score is None:
         return NO_VALUE
-    known = {"acc": score.acc, "nmi": score.nmi}
+    known = {"acc": score.acc, "nmi": score.nmi, "nmi_geometric": score.nmi}  # the papers do not say which
     return " / ".join(f"{known[metric]:.1f}" if metric in known else NO_VALUE for metric in metrics)
 
 
@@ -155,7 +158,7 @@ def _notes(columns: Sequence[Column], results: Iterable[Result]) -> list[str]:
 def _note(column: Column, name: str, *, with_baseline: bool) -> str:
     """Return a sentence on the settings, seeds and sources of a column."""
     results = [result for cell in column.cells.values() for result in cell]
-    changed = sorted({_assignments(_different(r["params"], defaults(METHODS[r["method"]]))) for r in results})
+    changed = sorted({assignments(_different(r["params"], defaults(METHODS[r["method"]]))) for r in results})
     settings = changed[0] or "defaults" if len(changed) == 1 else "different settings per data set"
     n_seeds = sorted({len(cell) for cell in column.cells.values()})
     note = f"- {name}: preset {column.preset}, {column.encoder}; {settings}; {_seeds(n_seeds)}."
@@ -178,7 +181,7 @@ def _seeds(counts: Sequence[int]) -> str:
 
 def _encoder(result: Result) -> str:
     encoder = result["encoder"]
-    changed = _assignments(_different(encoder["params"], defaults(ENCODERS[encoder["name"]])))
+    changed = assignments(_different(encoder["params"], defaults(ENCODERS[encoder["name"]])))
     return f"{encoder['name']}({changed})" if changed else str(encoder["name"])
 
 
@@ -186,7 +189,7 @@ def _different(params: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in usual or usual[name] != value}
 
 
-def _assignments(values: dict[str, Any]) -> str:
+def assignments(values: dict[str, Any]) -> str:
     """Return ``name=value`` pairs, separated by commas."""
     return ", ".join(
         f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in values.items()

@@ -1,0 +1,111 @@
+"""The part of `coterie bench` that knows the tables and figures of the papers by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coterie.cli import options
+from coterie.cli.output import say, show
+
+if TYPE_CHECKING:
+    from coterie.experiments.collection import Collection, Results
+    from coterie.experiments.registry import Experiment
+    from coterie.experiments.table_formats import Format
+
+ResultsFolder = Annotated[
+    Path, typer.Option("--results", help="The folder of results.", show_default="benchmarks/results")
+]
+FOLDER = Path("benchmarks") / "results"
+OUT = FOLDER / "papers.jsonl"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the command line changes in an experiment."""
+
+    seeds: int | None = None
+    preset: str | None = None
+    sets: list[str] = field(default_factory=list)
+    encoder: str = ""
+    n_clusters: int | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    metrics: tuple[str, ...] = ()
+
+    def apply(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with these changes."""
+        changed: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
+        changed["settings"] = {**experiment.settings, **self.settings}
+        return replace(experiment, **changed)  # what is empty stays as it is
+
+
+def list_(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER]...", help="Only these papers, e.g. sccl.")
+    ] = None,
+    folder: ResultsFolder = FOLDER,
+) -> None:
+    """List every table and figure of the papers: results that there are, expected time of the others, needs.
+
+    `coterie bench run NAME` computes the missing results, `coterie bench
+    table NAME` and `coterie bench figure NAME` show them. Times are for two
+    CPU cores, by the results and the time of a training step.
+    """
+    from coterie.experiments.registry import experiments
+    from coterie.experiments.status import make_list
+
+    chosen = [found for name, found in experiments().items() if not names or name.startswith(tuple(names))]
+    show(make_list(chosen, _results(folder)))
+
+
+def figure(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names from `coterie bench list`.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the figures.")] = Path("docs") / "figures",
+    settings: options.Settings = None,
+    folder: ResultsFolder = FOLDER,
+    quiet: options.Quiet = False,
+) -> None:
+    """Draw figures as PNG and SVG, in colors that color-blind readers can tell apart; needs coterie[report]."""
+    from coterie.experiments.figures import draw
+
+    for found in collections(names, Changes(settings=parse_pairs(settings)), folder):
+        say(f"Wrote {' and '.join(map(str, draw(found, out)))}.", quiet=quiet)
+
+
+def show_tables(names: list[str], changes: Changes, table_format: Format, folder: Path) -> None:
+    """Print the tables of experiments."""
+    from coterie.experiments.paper_table import make
+
+    for found in collections(names, changes, folder):
+        show(make(found, table_format))
+
+
+def collections(names: list[str], changes: Changes, folder: Path) -> list[Collection]:
+    """Return the results of experiments."""
+    from coterie.experiments.collection import collect
+    from coterie.experiments.registry import experiment
+
+    results = _results(folder)
+    return [collect(changes.apply(experiment(name)), results) for name in names]
+
+
+def parse_pairs(settings: list[str] | None) -> dict[str, str]:
+    """Return the settings in NAME=VALUE pairs."""
+    from coterie.errors import InputError
+
+    pairs = {}
+    for pair in settings or []:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise InputError(f"--set {pair}: write NAME=VALUE.")
+        pairs[name.strip().replace("-", "_")] = text.strip()
+    return pairs
+
+
+def _results(folder: Path) -> Results:
+    from coterie.experiments.collection import read_folder
+
+    return read_folder(folder)

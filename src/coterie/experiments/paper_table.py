@@ -1,0 +1,156 @@
+"""The table of an experiment: our scores beside the published ones, and which differences are noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from coterie import datasets
+from coterie.datasets import DATASETS
+from coterie.errors import InputError
+from coterie.experiments.collection import Collection, Row, is_old
+from coterie.experiments.comparison import difference
+from coterie.experiments.jobs import Result
+from coterie.experiments.recipe import Published, published, read_recipe
+from coterie.experiments.registry import split_run
+from coterie.experiments.table import NO_VALUE, all_scores, show_published, show_scores
+from coterie.experiments.table_formats import Format, render
+
+OLD = "†"
+_OLD_NOTE = f"{OLD} measured with an earlier version, whose trained methods started from other initial labels."
+_NOISE_NOTE = (
+    "Δ is the mean paired difference to {reference} over data sets and seeds, with its 95 % interval (bootstrap); "
+    "`noise`: the interval has zero in it."
+)
+Cells = list[list[str]]
+
+
+def make(found: Collection, table_format: Format = "markdown") -> str:
+    """Return the table of an experiment, with notes."""
+    makers = {
+        "scores": _scores, "sweep": _scores, "curve": _curve, "topics": _topics, "pairs": _pairs,
+        "statistics": _statistics,
+    }  # fmt: skip
+    kind = found.experiment.kind
+    if kind not in makers:
+        raise InputError(f"{found.experiment.name} is a figure: coterie bench figure {found.experiment.name}")
+    if kind != "statistics" and not found.results:
+        name = found.experiment.name
+        raise InputError(f"There are no results of {name} yet. To compute them: coterie bench run {name}")
+    return render(makers[kind](found), _notes(found), table_format)
+
+
+def _scores(found: Collection) -> Cells:
+    """A row for each run and point, a column for each data set, and differences to the reference."""
+    metrics, sets = found.experiment.metrics, found.sets
+    compared = found.reference is not None and len(found.cells) > 1
+    head = [f"{' / '.join(metric.upper() for metric in metrics)}", *sets]
+    rows = [[*head, *(f"Δ {metric.upper()}" for metric in metrics[:2])] if compared else head]
+    for row, cells in found.cells.items():
+        if cells:
+            deltas = [_delta(found, row, metric) for metric in metrics[:2]] if compared else []
+            rows.append([row, *(_marked(cells.get(name, []), metrics) for name in sets), *deltas])
+        scores = [_published(row, name) for name in sets]
+        if any(scores):
+            shown = [show_published(score, metrics) for score in scores]
+            rows.append([f"{row}, published", *shown, *["" for _ in rows[0][len(sets) + 1 :]]])
+    return rows
+
+
+def _delta(found: Collection, row: Row, metric: str) -> str:
+    """The difference of a row to the reference, over the seeds and data sets that both have."""
+    if row == found.reference or found.reference is None:
+        return NO_VALUE
+    ours, theirs = found.cells[row], found.cells[found.reference]
+    pairs = {}
+    for name in found.sets:
+        first, second = ({result["seed"]: result for result in cells.get(name, [])} for cells in (ours, theirs))
+        seeds = [seed for seed in first if seed in second]
+        pairs[name] = [100 * (all_scores(first[seed])[metric] - all_scores(second[seed])[metric]) for seed in seeds]
+    change = difference(pairs)
+    return NO_VALUE if change is None else str(change)
+
+
+def _curve(found: Collection) -> Cells:
+    """For each run and data set the scores before training, at the end of training, and how many steps it has."""
+    metrics = found.experiment.metrics
+    rows = [["run, set", "steps", *(f"{metric}: first, last" for metric in metrics)]]
+    for row, cells in found.cells.items():
+        for name, results in cells.items():
+            curves = [result["curve"] for result in results if len(result.get("curve", [])) > 1]
+            if curves:
+                scores = [_first_last(curves, metric) for metric in metrics]
+                rows.append([f"{row}, {name}", str(curves[0][-1]["step"]), *scores])
+    return rows
+
+
+def _first_last(curves: Sequence[Sequence[Result]], metric: str) -> str:
+    values = [[point[metric] for point in curve if point.get(metric) is not None] for curve in curves]
+    if not all(values):
+        return NO_VALUE
+    first, last = (np.mean([curve[place] for curve in values]) for place in (0, -1))
+    return f"{first:.3f}, {last:.3f}"
+
+
+def _topics(found: Collection) -> Cells:
+    rows = [["class", "topics"]]
+    for cluster in found.results[0]["topics"]:
+        rows.append([cluster["class"] or NO_VALUE, "; ".join(" ".join(words) for words in cluster["topics"])])
+    return rows
+
+
+def _pairs(found: Collection) -> Cells:
+    result = found.results[0]
+    texts = datasets.load(result["set"]).items
+    rows = [["type", "before", "after", "first", "second"]]
+    for name, of_type in result["pairs"].items():
+        rows += [[name, f"{old:.2f}", f"{new:.2f}", texts[i], texts[j]] for i, j, old, new in of_type]
+    return rows
+
+
+def _statistics(found: Collection) -> Cells:
+    """SCCL's Table 2. Data sets that are not on this machine are left out."""
+    rows = [["set", "words", "N", "mean words", "K", "largest / smallest"]]
+    for name in found.experiment.known_sets:
+        if not DATASETS[name].is_local:
+            continue
+        data = datasets.load(name)
+        tokens = [text.lower().split() for text in data.texts]
+        sizes = np.bincount(data.true_labels)
+        words = len({word for text in tokens for word in text})
+        mean = np.mean([len(text) for text in tokens])
+        ratio = sizes.max() / sizes.min()
+        rows.append([name, f"{words:,}", f"{len(data.texts):,}", f"{mean:.1f}", str(len(sizes)), f"{ratio:.0f}"])
+    return rows
+
+
+def _marked(results: Sequence[Result], metrics: Sequence[str]) -> str:
+    return show_scores(results, metrics) + (OLD if any(map(is_old, results)) else "")
+
+
+def _published(row: Row, name: str) -> Published | None:
+    """The published score of a run; that of a variant only if the variant has one of its own."""
+    run, _, point = row.partition(" ")
+    method, variant = split_run(run)
+    if point:
+        return None
+    if variant and ((recipe := read_recipe(method, variant)) is None or recipe.published is None):
+        return None
+    return published(method, name, variant)
+
+
+def _notes(found: Collection) -> list[str]:
+    experiment = found.experiment
+    seeds = sorted({result["seed"] for result in found.results})
+    notes = [f"{experiment.title}. {experiment.note}".strip()]
+    if seeds:
+        changed = "".join(f", {name}={value}" for name, value in experiment.settings.items())
+        of = f"{len(found.results)} of {len(found.results) + len(found.missing)} jobs"
+        which = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
+        notes.append(f"Preset {experiment.preset}{changed}; {which}; {of}.")
+    if experiment.kind in ("scores", "sweep") and found.reference is not None and len(found.cells) > 1:
+        notes.append(_NOISE_NOTE.format(reference=found.reference))
+    if any(map(is_old, found.results)):
+        notes.append(_OLD_NOTE)
+    return notes

@@ -1,0 +1,150 @@
+"""From results to the table, the figure and the state of an experiment."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+import coterie
+from coterie.errors import InputError
+from coterie.experiments.collection import Results, collect, is_old
+from coterie.experiments.estimate import estimate, n_steps, parse_duration, within
+from coterie.experiments.figures import draw
+from coterie.experiments.paper_table import make
+from coterie.experiments.registry import Experiment
+from coterie.experiments.status import make_list
+
+ABLATION = Experiment(
+    "x", "Without a part", runs=("aecl", "aecl/no-ic", "telepathy"), sets=("searchsnippets", "tweet"), seeds=2
+)
+CURVE = [{"step": step, "nmi": 0.5 + step / 100, "seconds": 20.0 if step else None} for step in (0, 10, 20)]
+
+
+def result_of(job, acc, version=coterie.__version__, **more):
+    scores = {"label_based": {"acc": acc, "nmi": 0.5}, "seconds": 60.0, "versions": {"coterie": version}}
+    return job.to_dict() | scores | {"n": 10, "k": 3, "curve": CURVE} | more
+
+
+def all_results(experiment=ABLATION, **more):
+    """Results whose variants are one point below the others."""
+    return [result_of(job, 0.8 - 0.01 * bool(job.variant) + 0.02 * job.seed, **more) for job in experiment.jobs()]
+
+
+def rows(table):
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
+
+
+def test_a_table_has_our_scores_published_ones_and_differences_with_noise():
+    header, _, *body = rows(make(collect(ABLATION, Results(all_results()))))
+    assert header == ["ACC / NMI", "searchsnippets", "tweet", "Δ ACC", "Δ NMI"]
+    assert [row[0] for row in body] == ["aecl", "aecl, published", "aecl/no-ic", "aecl/no-ic, published"]
+    assert body[0][1:] == ["81.0 ± 1.0 / 50.0 ± 0.0"] * 2 + ["–", "–"]
+    assert body[2][3:] == ["-1.0 [-1.0, -1.0]", "+0.0 [+0.0, +0.0] noise"]
+    assert body[3][1:3] == ["76.4 / 62.2", "–"]  # a variant has only the scores of its own
+
+
+def test_only_seeds_that_both_have_are_compared():
+    results = [result for result in all_results() if result["variant"] or result["seed"] == 0]
+    body = rows(make(collect(ABLATION, Results(results))))
+    assert body[4][3] == "-1.0 [-1.0, -1.0]"  # with unmatched seeds it would be 0
+
+
+def test_results_of_other_versions_are_marked():
+    table = make(collect(ABLATION, Results(all_results(version="0.1.0"))))
+    assert "81.0 ± 1.0 / 50.0 ± 0.0†" in table
+    assert "† measured with an earlier version" in table
+    assert not is_old({"method": "kmeans", "versions": {"coterie": "0.1.0"}})  # has not changed
+
+
+def test_other_settings_are_other_results():
+    assert len(collect(ABLATION, Results(all_results())).missing) == 0
+    changed = Experiment("x", "X", runs=ABLATION.runs, sets=ABLATION.sets, seeds=3, settings={"guard": "off"})
+    assert len(collect(changed, Results(all_results())).missing) == 12
+
+
+def test_formats_and_what_has_no_table(tmp_path):
+    found = collect(ABLATION, Results(all_results()))
+    assert make(found, "csv").splitlines()[0] == "ACC / NMI,searchsnippets,tweet,Δ ACC,Δ NMI"
+    assert r"\begin{tabular}{lrrrr}" in make(found, "latex")
+    with pytest.raises(InputError, match="To compute them: coterie bench run x"):
+        make(collect(ABLATION, Results([])))
+    with pytest.raises(InputError, match="To compute them: coterie bench run x"):
+        draw(collect(ABLATION, Results([])), tmp_path)
+    maps = Experiment("m", "M", kind="map", runs=("sccl",), sets=("tweet",))
+    with pytest.raises(InputError, match="is a figure"):
+        make(collect(maps, Results([])))
+
+
+def test_the_list_says_what_is_there_what_is_missing_and_what_it_needs():
+    results = [result for result in all_results(version="0.1.0") if result["set"] == "tweet"]
+    (row,) = rows(make_list([ABLATION], Results(results)))[2:]
+    assert row[:2] == ["x", "scores"]
+    assert row[2] == "4 of 8 (4 old)"
+    assert row[4] == "method telepathy"
+
+
+@pytest.mark.parametrize("kind", ["scores", "sweep", "curve", "map"])
+def test_figures_are_drawn_as_png_and_svg_with_their_words(kind, tmp_path):
+    runs = {"sweep": ("deccrl/topics",)}.get(kind, ("aecl", "sccl"))
+    metrics = ("nmi",) if kind == "curve" else ("acc", "nmi")
+    experiment = Experiment("fig", "Figure", kind=kind, runs=runs, sets=("tweet",), metrics=metrics)
+    places = {"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 0.0], "labels": [0, 9, 1]}
+    png, svg = draw(collect(experiment, Results(all_results(experiment, map=places))), tmp_path)
+    assert png.read_bytes()[1:4] == b"PNG"
+    words = " ".join(ElementTree.parse(svg).getroot().itertext())
+    assert {"scores": "tweet", "sweep": "n_topics", "curve": "step", "map": "sccl"}[kind] in words
+
+
+def test_a_curve_shows_its_first_and_last_point():
+    experiment = Experiment("c", "C", kind="curve", runs=("sccl",), sets=("tweet",), metrics=("nmi", "silhouette"))
+    assert rows(make(collect(experiment, Results(all_results(experiment)))))[2] == [
+        "sccl, tweet", "20", "0.500, 0.700", "–",
+    ]  # fmt: skip
+
+
+def test_topics_have_a_row_for_each_cluster():
+    experiment = Experiment("t", "T", kind="topics", runs=("deccrl",), sets=("tweet",))
+    topics = [{"class": "excel", "topics": [["cell", "row"], ["chart", "axis"]]}]
+    table = make(collect(experiment, Results(all_results(experiment, topics=topics))))
+    assert rows(table)[2] == ["excel", "cell row; chart axis"]
+    assert collect(experiment, Results(all_results(experiment))).missing  # a result without topics does not count
+
+
+# -- time
+
+
+def test_steps_end_at_the_limit():
+    params = {"epochs": 5, "epoch_steps": None, "max_steps": 150, "batch_size": 200}
+    assert n_steps(params, 2472) == 5 * 13
+    assert n_steps(params, 20_000) == 150
+    assert n_steps({"n_init": 10}, 20_000) == 0
+
+
+def test_the_time_of_a_job_is_that_of_a_result_of_its_length_or_by_the_time_of_a_step():
+    job, _ = Experiment("x", "X", runs=("aecl",), sets=("tweet",), seeds=2).jobs()
+    known = [json.loads(json.dumps(result_of(job, 0.5)))]
+    assert estimate(job, known) == 60
+    (longer,) = Experiment("x", "X", runs=("aecl",), sets=("tweet",), settings={"epochs": 80}).jobs()
+    assert estimate(longer, known) == pytest.approx(80 * 25 * 2.0)  # 40 s for 20 steps
+    (whole,) = Experiment(
+        "x", "X", runs=("aecl",), sets=("tweet",), settings={"epochs": 80, "trainable_layers": "none"}
+    ).jobs()
+    assert estimate(whole, known) == pytest.approx(80 * 25 * 2.0 * 3.1)
+
+
+def test_a_time_budget_leaves_the_jobs_that_fit():
+    jobs = ABLATION.jobs()
+    known = all_results()
+    assert within(jobs, known, 150) == jobs[:2]
+    assert within(jobs, known, 10) == []
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), (" 1.5 H ", 5400)])
+def test_times_are_read(text, seconds):
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "2", "two hours", "1.2.3h", "-1h", ".h", "3 weeks"])
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(InputError, match="is not a time"):
+        parse_duration(text)
