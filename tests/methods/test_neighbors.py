@@ -94,21 +94,19 @@ def check_equal_vectors(n):
         Neighbors(n_clusters=2, encoder="precomputed").fit(h)
 
 
-def test_use_linkage_overrides_the_choice(monkeypatch):
+@pytest.mark.parametrize(("use_linkage", "algorithms"), [("never", {"kmeans"}), ("always", {"linkage"})])
+def test_use_linkage_overrides_the_choice(use_linkage, algorithms, monkeypatch):
     h, _ = make_clusters([40, 40, 40], noise=0.9)
-    started_from = []
-    fit = neighbors_module.fit_mixture
+    used = []
+    choose = neighbors_module.choose_mixture
 
-    def record(evidence, labels, *args):
-        started_from.append(labels.tolist())
-        return fit(evidence, labels, *args)
+    def record(evidence, features, starts, *args, **options):
+        used.extend(starts)
+        return choose(evidence, features, starts, *args, **options)
 
-    monkeypatch.setattr(neighbors_module, "fit_mixture", record)
-    Neighbors(n_clusters=3, encoder="precomputed", use_linkage="never").fit(h)
-    by_kmeans = list(started_from)
-    Neighbors(n_clusters=3, encoder="precomputed", use_linkage="always").fit(h)
-    assert len(by_kmeans) > 1
-    assert len(started_from) == len(by_kmeans) + 1
+    monkeypatch.setattr(neighbors_module, "choose_mixture", record)
+    Neighbors(n_clusters=3, encoder="precomputed", use_linkage=use_linkage).fit(h)
+    assert {start.algorithm for start in used} == algorithms
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ by turns: \mu, p(w | k) and \pi given q, then all rows of q at once,
 .. math:: \log q_{ik} = \kappa\, h_i \cdot \mu_k + \beta \sum_w x_{iw} \log \tfrac{p(w|k)}{p(w)} + \gamma (W q)_{ik}
           + \tfrac12 \log \pi_k + const.
 
-J needs no labels, so it can choose among several starts. An item counts as often as it occurs.
+J needs no labels, so it can help to choose among several starts (:mod:`coterie.clustering.starts`).
+An item counts as often as it occurs.
 """
 
 from __future__ import annotations
@@ -82,6 +83,11 @@ class Mixture:
     def labels(self) -> Labels:
         """The most probable cluster of each training item (N,)."""
         return np.asarray(self.q.argmax(axis=1), dtype=np.int64)
+
+    @property
+    def size_entropy(self) -> float:
+        r"""The entropy H(\pi) of the cluster sizes: log K if all clusters are of equal size."""
+        return -float(np.exp(self.log_prior) @ self.log_prior)
 
     def reordered(self, order: NDArray[np.int64]) -> Mixture:
         """Return the mixture with its clusters in another order: ``order`` (K,) holds their old indices."""

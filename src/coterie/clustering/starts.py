@@ -1,17 +1,19 @@
-"""Initial clusterings for the mixture: k-means on several features, and average linkage where it is better."""
+"""Initial clusterings for the mixture: k-means and average linkage on several features, and the choice among them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 
 from coterie.clustering.kmeans import kmeans_centers, kmeans_labels
 from coterie.clustering.linkage import linkage_labels
-from coterie.clustering.mixture import Evidence, fit_mixture, neighbor_weights
+from coterie.clustering.mixture import Evidence, Mixture, MixtureSettings, fit_mixture, neighbor_weights
 from coterie.contracts import Labels, Vectors
 from coterie.errors import InputError
 from coterie.knn.graph import KNNGraph, knn_graph
@@ -19,9 +21,31 @@ from coterie.knn.smoothing import compress, smooth
 from coterie.words.tfidf_svd import fuse
 
 _KMEANS_SAMPLE = 8192  # rows on which the random initializations of k-means are compared
-_LINKAGE_SAMPLE = 4096  # rows on which linkage is compared with k-means
-_LINKAGE_MARGIN = 0.03  # of J; a wrong linkage costs more than a missed one
+_SCREENING_SAMPLE = 4096  # rows on which all starts are compared; the best are then fitted to all rows
+_ROWS_PER_CLUSTER = 16  # of the screening sample at least
+_FINALISTS = 3
 JOINT_WORD_WEIGHT = 0.3  # weight of the words in the joint features
+
+
+class Start(NamedTuple):
+    """How an initial clustering is computed."""
+
+    algorithm: Literal["kmeans", "linkage"]
+    features: Literal["embeddings", "joint"]  # joint: with TF-IDF features
+    neighbors: float  # share of the nearest neighbors that features are averaged over
+    rounds: int  # of averaging
+
+
+STARTS = (
+    Start("kmeans", "embeddings", 0, 0),
+    Start("kmeans", "embeddings", 1, 3),
+    Start("kmeans", "joint", 1 / 3, 3),
+    Start("kmeans", "joint", 1, 1),
+    Start("linkage", "embeddings", 0, 0),
+    Start("linkage", "embeddings", 1, 3),
+    Start("linkage", "joint", 1 / 3, 3),
+    Start("linkage", "joint", 1, 1),
+)
 
 
 @dataclass(frozen=True)
@@ -29,99 +53,120 @@ class Features:
     """What initial clusterings are computed from."""
 
     e: Vectors  # (N, D) unit embeddings
+    graph: KNNGraph  # of the embeddings
     counts: torch.Tensor  # (N,)
     words: Vectors | None  # (N, W) TF-IDF features
     n_clusters: int
     n_neighbors: int
-    smoothing_rounds: int
+    smoothing_rounds: int  # at most
     power: float
     n_init: int
+    min_cluster_size: float
     seed: int
 
     def rows(self, rows: np.ndarray) -> Features:
         """Return the features of some rows."""
         words = None if self.words is None else self.words[rows]
-        return replace(self, e=self.e[rows], counts=self.counts[torch.from_numpy(rows)], words=words)
+        graph = knn_graph(self.e[rows], self.n_neighbors)
+        return replace(self, e=self.e[rows], graph=graph, counts=self.counts[torch.from_numpy(rows)], words=words)
 
-    def smoothed(self, x: Vectors, graph: KNNGraph, n_neighbors: int) -> Vectors:
-        """Return ``x`` averaged over its neighbors, at most as many as a cluster of mean size has."""
-        k = max(min(n_neighbors, len(x) // self.n_clusters - 1), 1)
-        return compress(smooth(x, graph.first(k), rounds=self.smoothing_rounds, power=self.power))
-
+    @cached_property
     def joint(self) -> tuple[Vectors, KNNGraph] | None:
-        """Return embeddings joined with word features, and their neighbor graph; None without words."""
+        """Embeddings joined with word features, and their neighbor graph; None without words."""
         if self.words is None:
             return None
         joint = fuse(self.e, self.words, JOINT_WORD_WEIGHT)
         return joint, knn_graph(joint, self.n_neighbors)
 
-    def kmeans(self, x: Vectors) -> Labels:
+    @property
+    def neighbors(self) -> KNNGraph:
+        """The neighbor graph by embeddings and words; without words by embeddings."""
+        return self.graph if self.joint is None else self.joint[1]
+
+    def possible(self, starts: Iterable[Start]) -> list[Start]:
+        """Return the distinct starts that there are features for, with at most ``smoothing_rounds``."""
+        limited = [start._replace(rounds=min(start.rounds, self.smoothing_rounds)) for start in starts]
+        same = [start if start.rounds else start._replace(neighbors=0) for start in limited]
+        return [start for start in dict.fromkeys(same) if start.features == "embeddings" or self.words is not None]
+
+    def labels(self, start: Start) -> Labels | None:
+        """Return the labels (N,) of a start; None if linkage finds too few clusters of some size."""
+        x, graph = (self.e, self.graph) if start.features == "embeddings" or self.joint is None else self.joint
+        if start.rounds:
+            x = self._smoothed(x, graph, start)
+        if start.algorithm == "kmeans":
+            return self._kmeans(x)
+        return linkage_labels(
+            x, self.counts, graph, self.n_clusters, min_cluster_size=self.min_cluster_size, seed=self.seed
+        )
+
+    def _smoothed(self, x: Vectors, graph: KNNGraph, start: Start) -> Vectors:
+        """Return ``x`` averaged over its neighbors, at most as many as a cluster of mean size has."""
+        k = max(min(round(start.neighbors * self.n_neighbors), len(x) // self.n_clusters - 1), 1)
+        return compress(smooth(x, graph.first(k), rounds=start.rounds, power=self.power))
+
+    def _kmeans(self, x: Vectors) -> Labels:
         """Return k-means labels; of many rows the best of ``n_init`` initializations is found on a sample."""
         init = None
         if len(x) > _KMEANS_SAMPLE:
-            rows = np.sort(np.random.default_rng(self.seed).choice(len(x), _KMEANS_SAMPLE, replace=False))
+            rows = _sample(len(x), _KMEANS_SAMPLE, self.seed)
             sample, counts = torch.from_numpy(x[rows]), self.counts[torch.from_numpy(rows)].double()
             with suppress(InputError):  # if most rows are equal, a sample may have too few distinct rows
                 init = kmeans_centers(sample, counts, self.n_clusters, n_init=self.n_init, seed=self.seed)
         return kmeans_labels(x, self.counts, self.n_clusters, n_init=self.n_init, seed=self.seed, init=init)
 
 
-def kmeans_starts(features: Features, graph: KNNGraph) -> Iterator[tuple[str, Labels]]:
-    """Yield named k-means labels: of the embeddings, smoothed over few and many neighbors, and joined with words."""
-    yield "embeddings", features.kmeans(features.e)
-    k = features.n_neighbors
-    for n_neighbors in (max(k // 3, 1), k, 2 * k):
-        yield f"smoothed over {n_neighbors}", features.kmeans(features.smoothed(features.e, graph, n_neighbors))
-    joint = features.joint()
-    if joint is not None:
-        yield "joined with words", features.kmeans(features.smoothed(*joint, k))
+def choose_mixture(
+    evidence: Evidence,
+    features: Features,
+    starts: Iterable[Start],
+    settings: MixtureSettings,
+    *,
+    evenness_penalty: float,
+) -> Mixture:
+    r"""Return the mixture with the highest J - c H(\pi) over all starts, with c = ``evenness_penalty``.
 
-
-def linkage_start(features: Features, graph: KNNGraph, *, min_cluster_size: float, always: bool) -> Labels | None:
-    """Return the labels of average linkage where it is better than k-means on the same features; else None.
-
-    k-means prefers clusters of equal size; linkage also finds small clusters beside large ones. The two are compared by
-    the score J of the mixture over embeddings and neighbors, without words, which prefer equal sizes too. Many rows are
-    compared on a sample. In doubt the answer is None.
+    Embeddings, words and neighbors say partly the same, so J counts evidence more than once, but the prior of the
+    cluster sizes \pi not even once. J alone therefore prefers clusters of equal size. Of many rows, all starts are
+    compared on a sample, and only the best are fitted to all rows.
     """
-    gains = dict(_gains(_sample(features), min_cluster_size))
-    best = max(gains, key=lambda name: gains[name], default=None)
-    if best is None or (gains[best] < _LINKAGE_MARGIN and not always):
-        return None
-    x, own_graph = _families(features, graph)[best]
-    return _linkage(features, features.smoothed(x, own_graph, features.n_neighbors), own_graph, min_cluster_size)
+    starts = features.possible(starts)
+    n_sample = max(_SCREENING_SAMPLE, _ROWS_PER_CLUSTER * features.n_clusters)
+    if len(evidence) > n_sample and len(starts) > _FINALISTS:
+        rows = _sample(len(evidence), n_sample, features.seed)
+        sample = features.rows(rows)
+        with suppress(InputError):  # a sample may have too few distinct rows
+            fitted = _fits(_evidence_of_rows(evidence, rows, sample), sample, starts, settings)
+            scores = {start: _criterion(mixture, evenness_penalty) for start, mixture in fitted}
+            starts = sorted(scores, key=lambda start: -scores[start])[:_FINALISTS]
+    fits = [mixture for _, mixture in _fits(evidence, features, starts, settings)]
+    if not fits:  # no linkage has enough clusters
+        fits = [mixture for _, mixture in _fits(evidence, features, STARTS[:1], settings)]
+    return max(fits, key=lambda mixture: _criterion(mixture, evenness_penalty))
 
 
-def _families(features: Features, graph: KNNGraph) -> dict[str, tuple[Vectors, KNNGraph]]:
-    """Return the kinds of features that linkage can use, each with its neighbor graph."""
-    joint = features.joint()
-    families = {"embeddings": (features.e, graph)}
-    return families if joint is None else families | {"joint": joint}
+def _fits(
+    evidence: Evidence, features: Features, starts: Iterable[Start], settings: MixtureSettings
+) -> Iterator[tuple[Start, Mixture]]:
+    for start in starts:
+        labels = features.labels(start)
+        if labels is not None:
+            yield start, fit_mixture(evidence, labels, features.n_clusters, settings)
 
 
-def _sample(features: Features) -> Features:
-    n = len(features.e)
-    if n <= _LINKAGE_SAMPLE:
-        return features
-    return features.rows(np.sort(np.random.default_rng(features.seed).choice(n, _LINKAGE_SAMPLE, replace=False)))
+def _criterion(mixture: Mixture, evenness_penalty: float) -> float:
+    return mixture.score - evenness_penalty * mixture.size_entropy
 
 
-def _gains(features: Features, min_cluster_size: float) -> Iterator[tuple[str, float]]:
-    """Yield for each kind of features by how much J of linkage exceeds J of k-means."""
-    graph = knn_graph(features.e, features.n_neighbors)
-    counts = features.counts.double().numpy()
-    evidence = Evidence(features.e, counts, None, neighbor_weights(graph, counts, power=features.power))
-    for name, (x, own_graph) in _families(features, graph).items():
-        smoothed = features.smoothed(x, own_graph, features.n_neighbors)
-        linked = _linkage(features, smoothed, own_graph, min_cluster_size)
-        if linked is not None:
-            by_linkage = fit_mixture(evidence, linked, features.n_clusters)
-            by_kmeans = fit_mixture(evidence, features.kmeans(smoothed), features.n_clusters)
-            yield name, by_linkage.score - by_kmeans.score
+def _evidence_of_rows(evidence: Evidence, rows: np.ndarray, sample: Features) -> Evidence:
+    """Return the evidence of some rows, with the words and the neighbors that are among them."""
+    counts = evidence.counts[rows]
+    words = None if evidence.words is None else evidence.words[rows]
+    if words is not None:
+        words = words[:, words.getnnz(axis=0) > 0]
+    weights = neighbor_weights(sample.neighbors, counts, power=sample.power)
+    return Evidence(sample.e, counts, words, weights)
 
 
-def _linkage(features: Features, smoothed: Vectors, graph: KNNGraph, min_cluster_size: float) -> Labels | None:
-    return linkage_labels(
-        smoothed, features.counts, graph.first(features.n_neighbors), features.n_clusters,
-        min_cluster_size=min_cluster_size, seed=features.seed,
-    )  # fmt: skip
+def _sample(n: int, size: int, seed: int) -> np.ndarray:
+    return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))

@@ -1,8 +1,8 @@
 r"""Neighbors: a mixture over embeddings, words and nearest neighbors. Nothing is trained.
 
-k-means on several features gives initial clusters: on the embeddings, on embeddings averaged over their nearest
-neighbors, and on embeddings joined with TF-IDF features. Average linkage replaces them where clusters are of very
-unequal size. The mixture improves each of them, and the one with the highest score J is kept, without any label.
+k-means and average linkage give initial clusters: on the embeddings, on embeddings averaged over their nearest
+neighbors, and on embeddings joined with TF-IDF features. The mixture improves each of them. Without any label, the one
+with the highest score J is kept, less a penalty for clusters of even size, which J prefers.
 
 .. math:: \log q_{ik} = \kappa\, h_i \cdot \mu_k + \beta \sum_w x_{iw} \log \tfrac{p(w|k)}{p(w)} + \gamma (W q)_{ik}
           + \tfrac12 \log \pi_k + const.
@@ -24,19 +24,17 @@ from coterie.clusterer import Clusterer
 from coterie.clustering.kmeans import cluster_means
 from coterie.clustering.mixture import (
     Evidence,
-    Mixture,
     MixtureSettings,
     calibrate,
-    fit_mixture,
     neighbor_weights,
     without_empty_clusters,
 )
 from coterie.clustering.mixture_classifier import MixtureClassifier
-from coterie.clustering.starts import Features, kmeans_starts, linkage_start
+from coterie.clustering.starts import STARTS, Features, Start, choose_mixture
 from coterie.contracts import Corpus, Items, Network, Objective
 from coterie.hyper import hyper
 from coterie.knn.classifier import KNNClassifier
-from coterie.knn.graph import KNNGraph, knn_graph
+from coterie.knn.graph import knn_graph
 from coterie.knn.neighborhood import word_features
 from coterie.words.vocabulary import Vocabulary
 
@@ -58,8 +56,11 @@ class Neighbors(Clusterer, name="neighbors"):
     min_df: int = hyper(3, "texts that a word must occur in", ge=1)
     max_df: float = hyper(0.2, "largest share of the texts that a word may occur in", gt=0, le=1)
     use_linkage: Use = hyper("auto", "initial clusters by average linkage; auto: where they are better than k-means")
+    evenness_penalty: float = hyper(
+        1.5, "weight of the entropy of the cluster sizes, subtracted from J in the choice of initial clusters", ge=0
+    )
     min_cluster_size: float = hyper(0.05, "least size of a linkage cluster, relative to the mean size", ge=0, lt=1)
-    n_init: int = hyper(5, "random initializations of k-means; the best is kept", ge=1)
+    n_init: int = hyper(3, "random initializations of k-means; the best is kept", ge=1)
     assign_by: Literal["mixture", "knn"] = hyper(
         "mixture", "how new texts are assigned: by the mixture, or by the labels of their nearest neighbors"
     )
@@ -106,22 +107,24 @@ class NeighborsObjective(Objective):
         """Cluster the corpus, and store it in the classifier."""
         hp = self.hp
         e, counts = unit_rows(corpus.h.numpy()), corpus.counts.double().numpy()
-        graph = knn_graph(e, 2 * hp.n_neighbors)
-        near = graph.first(hp.n_neighbors)
-        evidence = Evidence(
-            e, counts, self._words(corpus.items), neighbor_weights(near, counts, power=hp.similarity_power)
-        )
+        graph = knn_graph(e, hp.n_neighbors)
         features = Features(
-            e, corpus.counts, word_features(corpus.items, hp.n_clusters, seed=seed) if hp.word_weight else None,
-            hp.n_clusters, hp.n_neighbors, hp.smoothing_rounds, hp.similarity_power, hp.n_init, seed,
+            e, graph, corpus.counts, word_features(corpus.items, hp.n_clusters, seed=seed) if hp.word_weight else None,
+            hp.n_clusters, hp.n_neighbors, hp.smoothing_rounds, hp.similarity_power, hp.n_init, hp.min_cluster_size,
+            seed,
         )  # fmt: skip
-        mixture = without_empty_clusters(calibrate(self._best_mixture(evidence, features, graph), evidence))
+        weights = neighbor_weights(features.neighbors, counts, power=hp.similarity_power)
+        evidence = Evidence(e, counts, self._words(corpus.items), weights)
+        mixture = choose_mixture(
+            evidence, features, self._starts(), self._settings(), evenness_penalty=hp.evenness_penalty
+        )
+        mixture = without_empty_clusters(calibrate(mixture, evidence))
         mixture = mixture.reordered(np.argsort(-np.bincount(mixture.labels, counts, hp.n_clusters), kind="stable"))
         self.mu = cluster_means(corpus.h, corpus.counts, mixture.labels, hp.n_clusters)
         if isinstance(self.classifier, MixtureClassifier):
-            self.classifier.store(mixture, evidence, corpus.h, near, power=hp.similarity_power)
+            self.classifier.store(mixture, evidence, corpus.h, graph, power=hp.similarity_power)
         else:
-            self.classifier.store(corpus.h, torch.from_numpy(mixture.labels), torch.from_numpy(near.indices))
+            self.classifier.store(corpus.h, torch.from_numpy(mixture.labels), torch.from_numpy(graph.indices))
 
     def _words(self, items: Items) -> csr_matrix | None:
         """Choose the vocabulary and return the words of each text (N, V); None for items without words."""
@@ -130,19 +133,10 @@ class NeighborsObjective(Objective):
         self.vocabulary = Vocabulary.from_texts(items, min_df=self.hp.min_df, max_df=self.hp.max_df)
         return self.vocabulary.incidence(items) if self.vocabulary.words else None
 
-    def _best_mixture(self, evidence: Evidence, features: Features, graph: KNNGraph) -> Mixture:
-        """Return the mixture with the highest score over all initial clusters, or that of linkage."""
-        hp, settings = self.hp, self._settings()
-        if hp.use_linkage != "never":
-            linked = linkage_start(
-                features, graph, min_cluster_size=hp.min_cluster_size, always=hp.use_linkage == "always"
-            )
-            if linked is not None:
-                return fit_mixture(evidence, linked, hp.n_clusters, settings)
-        fitted = (
-            fit_mixture(evidence, labels, hp.n_clusters, settings) for _, labels in kmeans_starts(features, graph)
-        )
-        return max(fitted, key=lambda mixture: mixture.score)
+    def _starts(self) -> list[Start]:
+        """Return the initial clusterings that `use_linkage` allows."""
+        allowed = {"auto": ("kmeans", "linkage"), "never": ("kmeans",), "always": ("linkage",)}[self.hp.use_linkage]
+        return [start for start in STARTS if start.algorithm in allowed]
 
     def _settings(self) -> MixtureSettings:
         hp = self.hp
