@@ -1,4 +1,4 @@
-"""The types that every layer shares. This module imports nothing from the package."""
+"""The types that every layer shares."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from coterie.fixed_height import in_fixed_chunks
 
 Vectors = NDArray[np.float32]
 """Embeddings h, shape (N, D)."""
@@ -29,6 +31,8 @@ OutputVocabulary = Literal["corpus", "all"]
 """The tokens that a decoder predicts: those of the corpus, or the whole vocabulary of the encoder."""
 
 _CHUNK = 65_536  # rows per step of a sum over all items
+_TILE = 128  # rows assigned at once, always: products of other heights may round differently
+_TEXTS = 8192  # items of a call of `assign_items`
 
 
 class Prepared(Protocol):
@@ -198,20 +202,24 @@ class Objective(nn.Module, ABC):
     def assign(self, h: Tensor) -> Tensor:
         """Return soft assignments q (B, K). Rows sum to one, and each depends on its own h only."""
 
-    def assign_items(self, h: Tensor, items: Items) -> Tensor:
-        """Return q (B, K) of items with embeddings h (B, D); methods that read the items too override it."""
-        return self.assign(h)
+    def assign_items(self, h: Tensor, items: Items | None) -> Tensor:
+        """Return q (B, K) of items with embeddings h (B, D). Methods that read the items, too, override it.
+
+        A row depends on no other row of h, not even in its last bit.
+        """
+        return in_fixed_chunks(self.assign, h, _TILE)
 
     @torch.inference_mode()
-    def assign_all(self, h: Vectors, items: Items | None = None, *, chunk: int = 8192) -> NDArray[np.float64]:
-        """Return q (N, K) of h (N, D), and of the ``items`` where they are known, ``chunk`` rows at a time."""
-        if items is None or self.assign_batch_size:
-            return np.asarray(self.in_chunks(self.assign, torch.from_numpy(h), chunk).double().numpy())
+    def assign_all(self, h: Vectors, items: Items | None = None) -> NDArray[np.float64]:
+        """Return q (N, K) of h (N, D), and of the ``items`` where they are known."""
+        if self.assign_batch_size:
+            return np.asarray(self.in_chunks(self.assign, torch.from_numpy(h), len(h)).double().numpy())
         device = self.centers.device
         parts = []
-        for start in range(0, len(h), chunk):
-            rows = slice(start, start + chunk)
-            parts.append(self.assign_items(torch.from_numpy(h[rows]).to(device), items[rows]).cpu())
+        for start in range(0, len(h), _TEXTS):
+            rows = slice(start, start + _TEXTS)
+            part = None if items is None else items[rows]
+            parts.append(self.assign_items(torch.from_numpy(h[rows]).to(device), part).cpu())
         return np.asarray(torch.cat(parts).double().numpy())
 
     def in_chunks(self, function: Callable[[Tensor], Tensor], h: Tensor, chunk: int) -> Tensor:

@@ -36,6 +36,8 @@ from coterie.training.views import augmented_views, identical_views, user_views
 
 _NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty", "random_state"}
 
+_ORDER = "sorted"  # of the items: checkpoints of versions that kept the order of appearance do not fit
+
 
 class DeepClusterer(Clusterer):
     """Clusters short texts or images by training an encoder on them.
@@ -221,7 +223,7 @@ class DeepClusterer(Clusterer):
         params = {name: repr(value) for name, value in self.get_params().items() if name not in _NOT_TRAINING}
         views = [[str(text) for text in view] for view in fit.options.views or ()]
         items = fit.rows.n_rows, fit.rows.sha256()
-        identity = [self.name, params, fit.encoder.fingerprint(), items, views, fit.seed]
+        identity = [self.name, params, fit.encoder.fingerprint(), items, views, fit.seed, _ORDER]
         return Checkpoint(Path(self.checkpoint), hashlib.sha256(json.dumps(identity).encode()).hexdigest())
 
     def _write_log(self, history: list[Record]) -> None:

@@ -51,7 +51,7 @@ def test_the_augmenter_columns_reads_the_file(invoke):
     table = [json.loads(line) for line in Path("views.jsonl").read_text().splitlines()]
     texts = check_texts([row["text"] for row in table])
     views = deduplicate_views([[row[f"text{i}"] for row in table] for i in (1, 2, 3)], texts, 3)
-    assert views[0][0] == table[0]["text1"]
+    assert views[0][texts.inverse[0]] == table[0]["text1"]
     assert [len(view) for view in views] == [6, 6, 6]
 
 

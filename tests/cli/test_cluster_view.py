@@ -16,7 +16,7 @@ LONG = "paper is not printed on both sides of the paper, although in the menu fo
 @pytest.fixture(scope="module")
 def table():
     texts = [*["reset my password"] * 3, "paper jam", LONG, "你好世界你好世界"]
-    return cluster_table(texts, np.array([0, 0, 0, 1, 1, 2]), np.full(6, 0.5), 3, n_examples=3)
+    return cluster_table(texts, np.array([0, 0, 0, 1, 1, 2]), np.array([0.5, 0.5, 0.5, 0.6, 0.5, 0.5]), 3, n_examples=3)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 300])

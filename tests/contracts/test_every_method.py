@@ -72,12 +72,27 @@ def test_a_loaded_model_equals_the_saved_one(cls, fitted, topics, tmp_path):
 
 
 @each_method
-def test_a_row_does_not_depend_on_the_other_texts(cls, fitted, topics):
-    model, texts = fitted(cls), topics[0]
+def test_a_row_does_not_depend_on_the_other_texts_to_the_last_bit(cls, fitted, topics):
+    model, words = fitted(cls), sorted({word for text in topics[0] for word in text.split()})
+    new = [f"{first} {second}" for first in words[:15] for second in words[5:]]  # more than one tile
+    texts = topics[0][:5] + new
     together = model.predict_proba(texts)
-    alone = np.concatenate([model.predict_proba([text]) for text in texts[:10]])
-    np.testing.assert_allclose(alone, together[:10], atol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(texts[::-1])[::-1], together, atol=1e-12)
+    alone = np.concatenate([model.predict_proba([text]) for text in texts[::6]])
+    np.testing.assert_array_equal(alone, together[::6])
+    np.testing.assert_array_equal(model.predict_proba(texts[50:])[::-1], together[:49:-1])
+
+
+@each_method
+def test_the_order_of_the_rows_changes_nothing(cls, topics):
+    texts = [*topics[0], "", *topics[0][:20]]  # with blank texts and duplicates
+    order = np.random.default_rng(1).permutation(len(texts))
+    with pytest.warns(BlankTextWarning):
+        model, permuted = short(cls).fit(texts), short(cls).fit([texts[i] for i in order])
+    np.testing.assert_array_equal(permuted.labels_, model.labels_[order])
+    np.testing.assert_array_equal(permuted.confidence_, model.confidence_[order])
+    np.testing.assert_array_equal(permuted.cluster_centers_, model.cluster_centers_)
+    assert permuted.clusters_ == model.clusters_
+    assert permuted.tree_ == model.tree_
 
 
 @each_method
@@ -131,6 +146,9 @@ def test_vectors_may_be_reversed_or_read_only(cls):
     again = short(cls, n_clusters=2, encoder="precomputed").fit(read_only)
     np.testing.assert_array_equal(again.labels_, model.labels_)
     np.testing.assert_array_equal(model.predict(h)[::-1], model.labels_)
+    other_order = short(cls, n_clusters=2, encoder="precomputed").fit(h)
+    np.testing.assert_array_equal(other_order.labels_[::-1], model.labels_)
+    np.testing.assert_array_equal(other_order.cluster_centers_, model.cluster_centers_)
 
 
 # -- the global random state, settings, errors

@@ -11,7 +11,7 @@ def many_texts(n=3000):
     rng = np.random.default_rng(0)
     labels = np.where(np.arange(n) < 60, 1, 0)  # the second cluster is small
     return (
-        check_texts([f"text {i}" for i in range(n)]),
+        check_texts([f"text {i:04}" for i in range(n)]),
         rng.normal(size=(n, 4)).astype(np.float32),
         labels,
         rng.random(n),

@@ -9,10 +9,10 @@ from coterie.data.vectors import VectorRows
 H = np.array([[0.5, 1.0], [2.0, 3.0], [0.5, 1.0]], dtype=np.float32)
 
 
-def test_vectors_are_not_deduplicated():
-    rows = VectorRows(H)
-    assert rows.unique is H
-    assert rows.inverse.tolist() == [0, 1, 2]
+def test_vectors_are_sorted_and_not_deduplicated():
+    rows = VectorRows(H[[1, 0, 2]])
+    np.testing.assert_array_equal(rows.unique[rows.inverse], H[[1, 0, 2]])
+    np.testing.assert_array_equal(rows.unique, VectorRows(H).unique)
     assert rows.counts.tolist() == [1, 1, 1]
     assert (rows.n_rows, rows.n_distinct, rows.n_blank, rows.noun) == (3, 3, 0, "vectors")
 
@@ -20,8 +20,11 @@ def test_vectors_are_not_deduplicated():
 @pytest.mark.parametrize(
     "values", [H, np.array([0, 1, 0]), np.array([0.5, 0.25, 1.0])], ids=["float32", "int", "float"]
 )
-def test_expand_returns_the_values_unchanged(values):
-    assert VectorRows(H).expand(values, np.nan) is values
+def test_expand_returns_the_values_of_the_rows(values):
+    rows = VectorRows(H[[1, 0, 2]])
+    expanded = rows.expand(values, np.nan)
+    assert expanded.dtype == values.dtype
+    np.testing.assert_array_equal(expanded, values[rows.inverse])
 
 
 def test_the_hash_is_that_of_the_bytes_in_row_order():

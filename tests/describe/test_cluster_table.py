@@ -59,10 +59,10 @@ def test_n_examples_is_the_largest_number_of_examples(n_examples, examples):
     assert cluster_table(TEXTS, LABELS, CONFIDENCE, 3, n_examples=n_examples)[0].examples == examples
 
 
-def test_examples_of_equal_confidence_keep_their_order():
+def test_examples_of_equal_confidence_are_sorted():
     texts = ["third", "first", "second"]
     table = cluster_table(texts, np.zeros(3, dtype=int), np.full(3, 0.4), 1, n_examples=3)
-    assert table[0].examples == texts
+    assert table[0].examples == sorted(texts)
 
 
 def test_keywords_are_computed_from_the_texts_that_have_a_cluster(table):

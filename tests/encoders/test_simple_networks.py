@@ -7,9 +7,9 @@ import torch
 from coterie.contracts import Network
 from coterie.encoders.encoder import make_encoder
 from coterie.encoders.networks.fc import FCNetwork
-from coterie.encoders.networks.fixed_height import in_fixed_chunks
 from coterie.encoders.networks.frozen import FrozenNetwork
 from coterie.encoders.networks.linear import LinearNetwork
+from coterie.fixed_height import in_fixed_chunks
 
 
 def embed(items):

@@ -192,4 +192,5 @@ def test_a_row_of_bundled_is_the_same_to_the_bit_in_every_batch(helpdesk, bundle
     texts, encoder = helpdesk.texts[:40], bundled_in(precision)
     together = encoder.embed(texts)
     np.testing.assert_array_equal(np.concatenate([encoder.embed([text]) for text in texts[:8]]), together[:8])
+    np.testing.assert_array_equal(encoder.embed(texts[5:12]), together[5:12])  # of another height than one text
     np.testing.assert_array_equal(encoder.embed(texts[::-1])[::-1], together)

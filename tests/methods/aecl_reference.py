@@ -142,4 +142,4 @@ def small(**options):
 
 
 def distinct(topics):
-    return list(dict.fromkeys(topics[0]))
+    return sorted(set(topics[0]))

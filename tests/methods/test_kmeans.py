@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+import torch
 
 import coterie
+from coterie.clustering.kmeans import kmeans_labels
 from coterie.clustering.matching import match_clusters
 from coterie.encoders.bundled import BundledEncoder
 from coterie.evaluation.metrics import accuracy, agreement
@@ -77,7 +79,8 @@ def test_scores_are_within_two_points_of_the_reference(benchmark_data, name):
     n_clusters = int(data.true_labels.max()) + 1
     scores = []
     for seed in range(5):
-        model = coterie.KMeans(n_clusters=n_clusters, encoder="precomputed", n_init=1, random_state=seed).fit(h)
-        score = agreement(data.true_labels, model.labels_)
+        # In the order of the file, as the reference: on AgNews single starts range from 60 to 84.
+        labels = kmeans_labels(h, torch.ones(len(h)), n_clusters, seed=seed)
+        score = agreement(data.true_labels, labels)
         scores.append((100 * score["acc"], 100 * score["nmi_geometric"]))
     np.testing.assert_allclose(np.mean(scores, axis=0), REFERENCE[name], atol=2.0)

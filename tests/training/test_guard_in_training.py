@@ -124,7 +124,7 @@ def test_the_baseline_is_kmeans_on_the_pretrained_embeddings(topics):
     texts = topics[0]
     model = SCCL(n_clusters=5, encoder="tfidf", epochs=2, encoder_lr=0.1, init="neighbors").fit(texts)
     kmeans = coterie.KMeans(n_clusters=5, encoder="tfidf").fit(texts)
-    distinct = list(dict.fromkeys(texts))
+    distinct = sorted(set(texts))
     labels = kmeans.predict(distinct)
     graph = neighbor_graph(kmeans.transform(distinct), distinct, labels, 5, k=10, seed=0)
     assert model.guard_.baseline == pytest.approx(Guard("on", graph, labels, 5).score(labels))

@@ -11,7 +11,7 @@ from coterie.encoders.networks.frozen import FrozenNetwork
 from coterie.errors import InputError
 from coterie.training.views import augmented_views, identical_views, user_views
 
-TEXTS = ["red", "green", "blue"]
+TEXTS = ["blue", "green", "red"]
 
 
 class Numbered(Augmenter):
@@ -72,9 +72,9 @@ def test_unchanged_texts_are_not_prepared_again(network, prepared_texts):
 
 def test_user_views_are_prepared_for_the_distinct_texts(network, prepared_texts):
     rows = check_texts(["red", "green", "red"])
-    views = user_views([["a", "b", "c"], ["d", "e", "f"]], network, rows, 2)
+    views = user_views([["c", "b", "a"], ["d", "e", "f"]], network, rows, 2)
     assert len(views(0)) == 2
-    assert prepared_texts == [["a", "b"], ["d", "e"]]
+    assert prepared_texts == [["b", "a"], ["e", "f"]]  # of two rows, the one whose views come first
     assert views(5) is views(0)
 
 

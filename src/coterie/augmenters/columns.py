@@ -40,23 +40,22 @@ def deduplicate_views(views: Sequence[Any], texts: Texts, n_views: int) -> tuple
         texts: the texts of the table.
         n_views: how many views the method needs.
 
-    A text that occurs in several rows gets the views of its first row. A blank view becomes the text itself.
+    A text that occurs in several rows gets the views of one of them: the first in the order of the views, so that the
+    order of the rows does not matter. A blank view becomes the text itself.
     """
     if len(views) != n_views:
         raise InputError(f"This method needs {n_views} views of each text, but {len(views)} are given.")
-    first_rows: dict[int, int] = {}  # from a distinct text to its first row
-    for row, position in enumerate(texts.inverse.tolist()):
-        first_rows.setdefault(position, row)
-    deduplicated = []
-    for number, column in enumerate(views, start=1):
-        checked = check_texts(column)
-        if checked.n_rows != texts.n_rows:
-            raise InputError(f"View {number} has {checked.n_rows} rows, but there are {texts.n_rows} texts.")
-        positions = [int(checked.inverse[first_rows[i]]) for i in range(len(texts.unique))]
-        deduplicated.append(
-            [
-                checked.unique[position] if position >= 0 else texts.unique[i]  # -1: the view is blank
-                for i, position in enumerate(positions)
-            ]
-        )
-    return tuple(deduplicated)
+    columns = [check_texts(column) for column in views]
+    for number, column in enumerate(columns, start=1):
+        if column.n_rows != texts.n_rows:
+            raise InputError(f"View {number} has {column.n_rows} rows, but there are {texts.n_rows} texts.")
+    chosen: dict[int, tuple[int, ...]] = {}  # from a distinct text to the positions of its views
+    for text, *positions in zip(texts.inverse.tolist(), *(column.inverse.tolist() for column in columns), strict=True):
+        chosen[text] = min(chosen.get(text, tuple(positions)), tuple(positions))
+    return tuple(
+        [
+            column.unique[chosen[i][number]] if chosen[i][number] >= 0 else text  # -1: the view is blank
+            for i, text in enumerate(texts.unique)
+        ]
+        for number, column in enumerate(columns)
+    )

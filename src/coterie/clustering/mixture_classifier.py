@@ -8,7 +8,8 @@ from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
 from coterie.clustering.mixture import Evidence, Mixture, MixtureSettings, affinity_and_degree
-from coterie.knn.classifier import KNNClassifier
+from coterie.fixed_height import in_fixed_chunks
+from coterie.knn.classifier import QUERY_BLOCK, KNNClassifier
 from coterie.knn.graph import KNNGraph
 
 _STORED_CLUSTERS = 3  # most probable clusters that are stored for each training item
@@ -72,7 +73,8 @@ class MixtureClassifier(nn.Module):
 
     def _logits(self, h: Tensor, words: csr_matrix | None, settings: MixtureSettings, power: float) -> Tensor:
         """Return log q (B, K) of new items, up to a constant."""
-        logits = settings.kappa * F.normalize(h.double(), dim=1) @ self.mu.double().T
+        mu = self.mu.double().T
+        logits = settings.kappa * in_fixed_chunks(lambda e: e @ mu, F.normalize(h.double(), dim=1), QUERY_BLOCK)
         logits += settings.prior * self.log_prior.double()
         logits += settings.gamma * self._neighbor_q(h, power)
         if words is not None and len(self.word_evidence):

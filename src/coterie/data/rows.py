@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -17,7 +17,7 @@ from coterie.printable import listed
 OnEmpty = Literal["keep", "error"]
 """What happens to blank texts and unreadable images: keep them without a cluster, or raise an error."""
 T = TypeVar("T", bound=Any)
-H = TypeVar("H", bound=Hashable)
+H = TypeVar("H", str, bytes)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Rows(ABC, Generic[T]):
     blank_warning: ClassVar[type[UserWarning]]
     """Category of the warning about blank rows."""
 
-    unique: T  # the distinct items, in order of appearance
+    unique: T  # the distinct items, sorted: what is computed from them does not depend on the order of the rows
     inverse: NDArray[np.int64]  # (n_rows,) position in `unique`; -1 for a blank row
     counts: NDArray[np.int64]  # (n_distinct,) number of rows of each distinct item
 
@@ -92,13 +92,14 @@ class Rows(ABC, Generic[T]):
 
 
 def deduplicate(keys: Iterable[H | None]) -> tuple[list[H], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys in order of appearance, the position of each row (-1 for None), and the counts."""
-    positions: dict[H, int] = {}
-    inverse = np.array(
-        [-1 if key is None else positions.setdefault(key, len(positions)) for key in keys], dtype=np.int64
-    )
-    counts = np.bincount(inverse[inverse >= 0], minlength=len(positions))
-    return list(positions), inverse, counts.astype(np.int64)
+    """Return the distinct keys, sorted, the position of each row in them (-1 for None), and the counts."""
+    rows = list(keys)
+    distinct = sorted({key for key in rows if key is not None})
+    positions: dict[H | None, int] = {key: position for position, key in enumerate(distinct)}
+    positions[None] = -1
+    inverse = np.array([positions[key] for key in rows], dtype=np.int64)
+    counts = np.bincount(inverse[inverse >= 0], minlength=len(distinct))
+    return distinct, inverse, counts.astype(np.int64)
 
 
 def with_columns(frame: Any, **columns: NDArray[Any]) -> Any:

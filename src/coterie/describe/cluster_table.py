@@ -186,7 +186,7 @@ def cluster_table(  # noqa: PLR0913
         with_keywords: Whether the items are texts, so that their words can be keywords.
         quality: The quality of each cluster (K), or nothing.
     """
-    valid = np.flatnonzero(labels >= 0)
+    valid = _sorted_rows(np.flatnonzero(labels >= 0), items, confidence)
     members = [valid[labels[valid] == cluster] for cluster in range(n_clusters)]
     typical = [_typical(items, rows[np.argsort(-confidence[rows], kind="stable")], n_examples) for rows in members]
     words: list[list[str]] = [[] for _ in range(n_clusters)]
@@ -210,6 +210,13 @@ def cluster_table(  # noqa: PLR0913
         for cluster, rows in enumerate(members)
     ]
     return ClusterTable(sorted(rows, key=lambda row: -row.size))
+
+
+def _sorted_rows(rows: NDArray[np.int64], items: Sequence[Any], confidence: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the rows in the order of their items, so that a table does not depend on the order of the rows."""
+    if not len(items):
+        return rows[np.argsort(confidence[rows], kind="stable")]
+    return np.array(sorted(rows.tolist(), key=lambda row: str(items[row])), dtype=np.int64)
 
 
 def _typical(items: Sequence[Any], rows: NDArray[np.int64], n_examples: int) -> list[str]:

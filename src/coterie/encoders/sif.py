@@ -46,7 +46,8 @@ class SifEncoder(Encoder, name="sif"):
         if not hasattr(self, "_shared"):
             raise NotFittedError("The encoder 'sif' has no word probabilities yet. Call fit first.")
         mean = self._weighted_mean(items)
-        return np.asarray(mean - (mean @ self._shared) @ self._shared.T, dtype=np.float32)
+        along = (mean * self._shared.T).sum(axis=1, keepdims=True)  # a matrix product would round by its height
+        return np.asarray(mean - along * self._shared.T, dtype=np.float32)
 
     def state(self) -> EncoderState:
         """Return word counts and the principal direction; the word vectors are identified by their hash."""

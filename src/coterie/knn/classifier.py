@@ -8,9 +8,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from coterie.arrays import is_large
+from coterie.fixed_height import AlignedProducts, aligned
 
 _STORED_BLOCK = 16_384  # stored embeddings compared with the queries at once
-_QUERY_BLOCK = 32  # queries compared at once; always padded to this size, so that rounding does not depend on the batch
+QUERY_BLOCK = 32  # queries compared at once; always padded to this size, so that rounding does not depend on the batch
 _CHUNK = 1024  # rows processed at once elsewhere
 _ENTRY_POINTS = 2048  # stored embeddings from which the graph search begins
 _EXTRA_CANDIDATES = 100  # candidates that the graph search keeps in addition to k, to get out of local optima
@@ -149,12 +150,13 @@ class KNNClassifier(nn.Module):
 
     def _exact_search(self, h: Tensor, k: int) -> Tensor:
         """Return the rows (B, k) of the nearest of all stored embeddings."""
-        queries = F.pad(h.float(), (0, 0, 0, -len(h) % _QUERY_BLOCK)).view(-1, _QUERY_BLOCK, h.shape[1])
+        queries = aligned(F.pad(h.float(), (0, 0, 0, -len(h) % QUERY_BLOCK)))
+        queries = queries.view(-1, QUERY_BLOCK, queries.shape[1])
         best = torch.full((*queries.shape[:2], k), -torch.inf)
         nearest = torch.zeros(best.shape, dtype=torch.long)
         for start in range(0, len(self), _STORED_BLOCK):
             block = slice(start, start + _STORED_BLOCK)
-            stored = self.codes[block].float() * self.scale[block, None]
+            stored = aligned(self.codes[block].float() * self.scale[block, None])
             for i, query in enumerate(queries):
                 # Cosine up to the length of the query and its product with the mean, which do not change the order.
                 similarity = query @ stored.T  # (32, block)
@@ -168,12 +170,16 @@ class KNNClassifier(nn.Module):
 
         They are summed in float64 and rounded to float32, so that they do not depend on the rest of the batch.
         """
-        h = F.normalize(h.double(), dim=1)
-        centered = [
-            (self.codes[stored].double() @ rows[:, :, None]).squeeze(2) * self.scale[stored]
-            for rows, stored in zip(torch.split(h, _CHUNK), torch.split(neighbors, _CHUNK), strict=True)
-        ]
-        return (torch.cat(centered) + (h @ self.mean.double())[:, None]).float().double()
+        k = neighbors.shape[1]
+        centered = []
+        for rows, stored in zip(torch.split(h, QUERY_BLOCK), torch.split(neighbors, QUERY_BLOCK), strict=True):
+            padding = QUERY_BLOCK - len(rows)
+            query = F.pad(F.normalize(rows.double(), dim=1), (0, 0, 0, padding))  # (32, D)
+            codes = F.pad(self.codes[stored].double(), (0, 0, 0, 0, 0, padding))  # (32, k, D)
+            with AlignedProducts():
+                product = (codes @ query[:, :, None]).squeeze(2)[: len(rows)] * self.scale[stored]
+                centered.append(product + (query @ self.mean.double())[: len(rows), None])
+        return torch.cat([torch.empty(0, k, dtype=torch.float64), *centered]).float().double()
 
 
 def _quantize(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -146,7 +146,7 @@ class NeighborsObjective(Objective):
         """Return q (B, K) of h (B, D), without words."""
         return self._assign(h, None)
 
-    def assign_items(self, h: Tensor, items: Items) -> Tensor:
+    def assign_items(self, h: Tensor, items: Items | None) -> Tensor:
         """Return q (B, K) of h (B, D) and the words of the items."""
         if isinstance(items, list) and self.vocabulary.words:
             return self._assign(h, self.vocabulary.incidence(items))

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from coterie.contracts import Decoder, Items, Network, OutputVocabulary, Vectors
+from coterie.encoders.engine.heights import equal_heights
 from coterie.encoders.engine.int8 import quantized
 from coterie.encoders.engine.packed import Packed, PackedBert, PlainTransformer, pack
 from coterie.encoders.engine.tokens import Tokens, concatenate, tokenize
@@ -36,6 +37,7 @@ class TransformerNetwork(Network):
         self.bert = self._packed(model)
         self.n_frozen = _freeze(self.bert, trainable_layers)
         self._inference: list[nn.Module] = []  # in a list, so that it is neither trained nor saved
+        self._heights: tuple[int, ...] = ()  # of batches; found when they are first needed
         if inference_only:
             self._inference = [self._in_inference_precision(self.bert)]
 
@@ -92,10 +94,16 @@ class TransformerNetwork(Network):
     def embed(self, items: Items) -> Vectors:
         """Return h (N, D) in the inference precision."""
         tokens = tokenize(self.tokenizer, list(items), self.settings.max_length)
-        return self._embed_tokens(self.inference_copy(), tokens)
+        bert, n_tokens = self.inference_copy(), len(tokens.values)
+        if n_tokens >= self.settings.chunk_tokens:
+            return self._embed_tokens(bert, tokens)
+        self._heights = self._heights or equal_heights(bert, self.settings.chunk_tokens)
+        return self._embed_tokens(bert, tokens, height=next(h for h in self._heights if h >= n_tokens))
 
     @torch.inference_mode()
-    def _embed_tokens(self, network: Callable[[Tensor, Packed], Tensor], tokens: Tokens) -> Vectors:
+    def _embed_tokens(
+        self, network: Callable[[Tensor, Packed], Tensor], tokens: Tokens, *, height: int | None = None
+    ) -> Vectors:
         """Return h (N, D) of ``tokens``. Chunks are padded to one height, so a row does not depend on its batch."""
         chunk, device = self.settings.chunk_tokens, self.settings.torch_device
         if not len(tokens):
@@ -103,7 +111,7 @@ class TransformerNetwork(Network):
         h = np.empty((len(tokens), self.dim), dtype=np.float32)
         with track("Encoding", len(tokens)) as advance:
             for rows in tokens.chunks(chunk):
-                values, packed = tokens[rows].pack(chunk)
+                values, packed = tokens[rows].pack(height or chunk)
                 h[rows.numpy()] = self.pool(network(values.to(device), packed), packed).float().cpu().numpy()
                 advance(len(rows))
         return h

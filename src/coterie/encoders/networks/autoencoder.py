@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from coterie.contracts import Decoder, Items, Network, OutputVocabulary, Prepared, Vectors
-from coterie.encoders.networks.fixed_height import in_fixed_chunks
+from coterie.fixed_height import in_fixed_chunks
 from coterie.losses.reconstruction import squared_error
 
 _HEIGHT = 128  # rows of every matrix product at inference

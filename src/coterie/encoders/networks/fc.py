@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from coterie.contracts import Items, Network, Prepared, Vectors
-from coterie.encoders.networks.fixed_height import in_fixed_chunks
+from coterie.fixed_height import in_fixed_chunks
 
 _HEIGHT = 512  # rows of every matrix product at inference
 

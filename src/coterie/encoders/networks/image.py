@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from coterie.contracts import Decoder, Items, Network, OutputVocabulary, Vectors
-from coterie.encoders.networks.fixed_height import in_fixed_chunks
 from coterie.encoders.networks.resnet import pixel_vectors
+from coterie.fixed_height import in_fixed_chunks
 from coterie.losses.reconstruction import squared_error
 
 Shape = tuple[int, int, int]  # (S, S, C) of one image

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from coterie.contracts import Decoder, Items, Network, OutputVocabulary, Prepared, Vectors
-from coterie.encoders.networks.fixed_height import in_fixed_chunks
+from coterie.fixed_height import in_fixed_chunks
 from coterie.losses.reconstruction import squared_error
 
 _WIDTH = 256  # of the bottleneck
