@@ -11,7 +11,7 @@ LOWEST_TESTS := tests/contracts/test_every_method.py tests/contracts/test_every_
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint types layers check format clean dist lowest screenshot \
+.PHONY: help install demo docs pages figures test lint types layers check format clean dist lowest screenshot \
   bench-encode bench-busy bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
   bench-kmeans bench-neighbors bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
 
@@ -33,6 +33,18 @@ demo: $(READY) ## cluster the bundled help-desk messages, evaluate the clusters,
 	$(BIN)/coterie evaluate build/demo/clusters/assignments.csv --truth label
 	echo 'I was charged twice this month, where is my invoice?' | $(BIN)/coterie assign build/demo/clusters/model -
 	@echo 'The report, to open in a browser: $(CURDIR)/build/demo/clusters/report.html'
+
+docs: $(READY) ## the documentation site in build/site; a broken link, anchor or picture is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo 'Open $(CURDIR)/build/site/index.html in a browser.'
+
+pages: $(READY) ## run the code of the tutorials, and write what it prints into them
+	$(BIN)/python -m website.run_page docs/start.md docs/from-bertopic.md docs/tutorials/*.md
+
+figures: $(READY) ## the pictures of the documentation, by the scripts in examples/
+	for example in tickets_to_report choose_k confidence train_and_compare two_moons; do \
+	  $(BIN)/python examples/$$example.py || exit; \
+	done
 
 screenshot: $(READY) ## the picture of a report in the README; needs Chromium and its driver
 	@rm -rf build/screenshot && mkdir -p build/screenshot

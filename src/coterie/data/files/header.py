@@ -70,6 +70,5 @@ def _is_like(cell: Any, sample: list[Any]) -> bool | None:
         return None
     if text.endswith("?") and sum(value.endswith("?") for value in below) < len(below) / 2:
         return False  # the question of a survey, above its answers
-    if len(text.split()) >= 3:
-        return True
-    return False if n_words >= 3 else None  # a short name above sentences
+    is_phrase = len(text.split()) >= 3
+    return is_phrase if is_phrase or n_words >= 3 else None  # a short name above sentences

@@ -1,0 +1,1 @@
+"""The documentation site: what MkDocs needs beside the pages in docs/."""
