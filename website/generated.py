@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import coterie
@@ -25,6 +27,18 @@ def reference_pages() -> dict[str, str]:
         "reference/augmenters.md": _registry_page("Augmenters: settings", "augmenter", coterie.AUGMENTERS),
         "reference/datasets.md": _datasets_page(),
     }
+
+
+def method_pages(written: Collection[str]) -> dict[str, str]:
+    """Return a page for every method that has none in ``written``: its docstring."""
+    pages = {}
+    for name in sorted(coterie.METHODS):
+        if (page := f"methods/{name}.md") not in written:
+            cls = coterie.METHODS[name]
+            text = inspect.getdoc(sys.modules[cls.__module__]) or summary(cls)
+            title, _, rest = text.partition("\n")
+            pages[page] = f"# {cls.__name__}\n\n`--method {name}`. {title}\n{markdown(rest)}\n"
+    return pages
 
 
 def method_appendix(name: str) -> str:

@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from website.generated import method_appendix, reference_pages  # noqa: E402
+from website.generated import method_appendix, method_pages, reference_pages  # noqa: E402
 from website.navigation import navigation  # noqa: E402
 from website.pages import with_mathml, with_site_links  # noqa: E402
 
@@ -31,7 +31,7 @@ MOVED = {
 
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     """Add the generated pages, and sort all pages into sections."""
-    pages = reference_pages()
+    pages = reference_pages() | method_pages(list(files.src_uris))
     pages |= {page: (ROOT / name).read_text(encoding="utf-8") for name, page in MOVED.items() if page != "index.md"}
     for page, text in pages.items():
         files.append(File.generated(config, page, content=text))

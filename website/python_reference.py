@@ -77,5 +77,6 @@ def _signature(name: str, value: Any) -> str:
 def markdown(docstring: str) -> str:
     """Return a docstring as Markdown."""
     text = _ROLE.sub(r"`\1`", inspect.cleandoc(docstring)).replace("``", "`")
+    text = re.sub(r"^((?:Paper|Symbols|Departure): )", r"\n\1", text, flags=re.M)
     text = re.sub(r"^\.\. math::\s*(.*(?:\n[ \t]+\S.*)*)", r"```math\n\1\n```", text, flags=re.M)
     return re.sub(r"^(Args|Returns|Raises|Attributes):$", r"**\1**\n", text, flags=re.M)
