@@ -64,7 +64,7 @@ def _layout_seconds(name: str, n: int) -> str:
     graph = knn_graph(h, 15)
     start = time.process_time()
     if name == "UMAP":
-        import umap  # type: ignore[import-not-found]
+        import umap
     elif name == "t-SNE":
         import openTSNE  # noqa: F401
     imported = time.process_time()

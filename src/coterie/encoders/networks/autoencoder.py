@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import torch
@@ -46,7 +47,7 @@ class AutoEncoderNetwork(Network):
         oversampled = min(self.dim + _OVERSAMPLING, *y.shape)
         directions = torch.pca_lowrank(y, oversampled)[2].T[:n_directions]  # (n_directions, 2 width)
         size = ((y - y.mean(dim=0)) @ directions.T).square().mean().sqrt().clamp_min(1e-12)
-        code = self.f[-1]
+        code = cast(nn.Linear, self.f[-1])
         code.weight[:n_directions] = torch.cat([directions, -directions], dim=1) / size
         code.bias.copy_(-(code.weight @ hidden.mean(dim=0)))
 
