@@ -14,7 +14,7 @@ SECTIONS = {
     "How to": ["how-to/*.md", "files.md", "encoders.md", "augmenters.md"],
     "Methods": ["choosing.md", "when-to-train.md", "methods/*.md"],
     "Understand": ["how-it-works.md", "faq.md", "other-tools.md", "from-bertopic.md", "notation.md", "reliability.md"],
-    "Results": ["results.md", "benchmarks.md", "comparison.md", "scale.md"],
+    "Results": ["results.md", "measured.md", "benchmarks.md", "comparison.md", "scale.md"],
     "Reference": ["reference/*.md"],
     "More": ["*.md"],
     "Project": ["project/*.md", "adr/*.md"],
