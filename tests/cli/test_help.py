@@ -56,3 +56,12 @@ def test_help_imports_no_large_package():
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in run.stderr.splitlines()}
     assert "typer" in imported
     assert not imported & {"torch", "sklearn", "scipy", "numpy", "transformers", "pandas"}
+
+
+def test_options_and_commands_are_in_groups(invoke):
+    shown = invoke("-h").stdout
+    places = [shown.index(f"─ {name} ─") for name in ("Clusters", "Encoders", "What there is", "Experiments")]
+    assert places == sorted(places)
+    shown = invoke("cluster", "-h").stdout
+    assert shown.index("─ Output ─") < shown.index("--no-save") < shown.index("─ Input ─") < shown.index("--column")
+    assert "[[" not in invoke("datasets", "-h").stdout

@@ -59,7 +59,7 @@ NClusters = Annotated[
 def run(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Tables or figures of the papers, from `coterie bench list`."),
+        typer.Argument(metavar="NAME", help="Tables or figures of the papers, from `coterie bench list`."),
     ] = None,
     methods: Annotated[
         str, typer.Option("--methods", "-m", help="Separated by commas; `coterie methods` lists them.")
@@ -179,7 +179,7 @@ def _plan_of_methods(
 
 Files = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[FILE]...", help="Results files.", show_default="the file of --preset"),
+    typer.Argument(metavar="FILE", help="Results files.", show_default="the file of --preset"),
 ]
 FilePreset = Annotated[Preset, typer.Option("--preset", "-p", help="Selects the results file if no FILE is given.")]
 Methods = Annotated[str, typer.Option("--methods", "-m", help="Only these methods, separated by commas.")]
@@ -190,7 +190,7 @@ def table(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME|FILE]...",
+            metavar="NAME|FILE",
             help="Tables of the papers (`coterie bench list`), or results files.",
             show_default="the file of --preset",
         ),

@@ -43,9 +43,7 @@ class Changes:
 
 
 def list_(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[PAPER]...", help="Only these papers, e.g. sccl.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="PAPER", help="Only these papers, e.g. sccl.")] = None,
     folder: ResultsFolder = FOLDER,
 ) -> None:
     """List every table and figure of the papers: results that there are, expected time of the others, needs.

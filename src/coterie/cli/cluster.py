@@ -28,13 +28,25 @@ def cluster(
     files: options.Files,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="A new folder for the results.", show_default="FILE-clusters, numbered"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="A new folder for the results.",
+            show_default="FILE-clusters, numbered if taken",
+            rich_help_panel="Output",
+        ),
     ] = None,
-    no_save: Annotated[bool, typer.Option("--no-save", help="Only show the clusters, write nothing.")] = False,
+    no_save: Annotated[
+        bool, typer.Option("--no-save", help="Only show the clusters, write nothing.", rich_help_panel="Output")
+    ] = False,
     n_clusters: options.NClusters = "auto",
-    method: Annotated[str, typer.Option("--method", "-m", help="`coterie methods` lists them.")] = "neighbors",
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="The method; `coterie methods` lists them.")
+    ] = "neighbors",
     encoder: options.EncoderName = None,
-    items: Annotated[options.InputType, typer.Option("--items", help="What is clustered.")] = options.InputType.texts,
+    items: Annotated[
+        options.InputType, typer.Option("--items", help="What is clustered.", rich_help_panel="Input")
+    ] = options.InputType.texts,
     column: options.Column = None,
     text_columns: options.TextColumns = None,
     file_format: options.Format = None,
@@ -52,8 +64,12 @@ def cluster(
     settings: options.Settings = None,
     augment: options.AugmenterName = None,
     checkpoint: options.Checkpoint = None,
-    log_dir: Annotated[Path | None, typer.Option("--log-dir", help="Folder for a log of every epoch.")] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write the page report.html.")] = False,
+    log_dir: Annotated[
+        Path | None, typer.Option("--log-dir", help="Folder for a log of every epoch.", rich_help_panel="Training")
+    ] = None,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Do not write the page report.html.", rich_help_panel="Output")
+    ] = False,
     no_texts: options.NoTexts = False,
     raw: options.Raw = False,
     force: options.Force = False,
@@ -64,13 +80,12 @@ def cluster(
 ) -> None:
     """Cluster the texts of FILE, or with --items images the images of a folder.
 
-    The table of clusters is shown, and a folder is written, FILE-clusters if
-    --out names no other: assignments in the format of FILE with the columns
-    cluster, cluster_name, confidence, second_cluster and margin, clusters.csv
-    with the table, the model for `coterie assign`, and report.html: a map and
-    all texts in one page that needs no network.
-    A method that trains writes OUT.checkpoint while it runs. After an
-    interruption, the same command continues from there.
+    The clusters are shown, and a folder is written. It has your table with the
+    columns cluster, cluster_name, confidence, second_cluster and margin, the
+    clusters as a table (clusters.csv), a page with a map (report.html), and the
+    model for `coterie assign`.
+
+    A training that is interrupted goes on when the same command is run again.
     """
     from coterie.clusterer import METHODS
     from coterie.clustering.n_clusters import n_clusters_range

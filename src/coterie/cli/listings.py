@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from coterie.datasets.dataset import DatasetEntry
 
 _N_EXAMPLES = 8
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one, with all its settings.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show only this one, with all its settings.")]
 
 
 def methods(name: Name = None, as_json: options.Json = False) -> None:
@@ -43,7 +43,7 @@ def augmenters(name: Name = None, as_json: options.Json = False) -> None:
 
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show only this one, with its files and some rows.")
+        str | None, typer.Argument(metavar="NAME", help="Show only this one, with its files and some rows.")
     ] = None,
     out: Annotated[
         Path | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -38,28 +39,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=options.HELP_NAMES,
 )
-for command in (
-    cluster.cluster,
-    assign.assign,
-    info.info,
-    report.report,
-    compare.compare,
-    topics.topics,
-    tree.tree,
-    evaluate.evaluate,
-    embed.embed,
-    augment.augment,
-    adapt.adapt,
-    pairs.pairs,
-    retrieve.retrieve,
-    listings.methods,
-    listings.encoders,
-    listings.augmenters,
-    listings.datasets,
-    cache.cache,
-):
-    app.command()(handle_errors(command))
-app.add_typer(bench.app, name="bench")
+_COMMANDS: dict[str, list[Callable[..., None]]] = {
+    "Clusters": [
+        cluster.cluster,
+        assign.assign,
+        info.info,
+        report.report,
+        compare.compare,
+        topics.topics,
+        tree.tree,
+        evaluate.evaluate,
+    ],
+    "Encoders": [embed.embed, adapt.adapt, augment.augment, pairs.pairs, retrieve.retrieve],
+    "What there is": [listings.methods, listings.encoders, listings.augmenters, listings.datasets, cache.cache],
+}
+for group, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=group)(handle_errors(command))
+app.add_typer(bench.app, name="bench", rich_help_panel="Experiments")
 
 
 def _version(show: bool) -> None:

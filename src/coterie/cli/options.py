@@ -45,12 +45,13 @@ class Progress(StrEnum):
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 """Settings of typer by which a command shows its help."""
+_INPUT, _OUTPUT, _TRAINING = "Input", "Output", "Training"  # groups of options in a help text
 _FORMATS = "CSV, TSV, JSONL, Parquet, Excel or plain text, also gzipped; - for stdin"
 File = Annotated[str, typer.Argument(metavar="FILE", help=f"{_FORMATS}; or a folder of .txt files.")]
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help=f"{_FORMATS}; or a folder of .txt files. For images, a folder of PNG and JPEG."
+        metavar="FILE", help=f"{_FORMATS}; or a folder of .txt files. For images, a folder of PNG and JPEG."
     ),
 ]
 NClusters = Annotated[
@@ -58,48 +59,83 @@ NClusters = Annotated[
 ]
 EncoderName = Annotated[
     str | None,
-    typer.Option("--encoder", "-e", help="`coterie encoders` lists them.", show_default="bundled, or image"),
+    typer.Option(
+        "--encoder", "-e", help="The encoder; `coterie encoders` lists them.", show_default="bundled, or image"
+    ),
 ]
 AugmenterName = Annotated[
-    str | None, typer.Option("--augment", "-a", help="The augmenter; `coterie augmenters` lists them.")
+    str | None,
+    typer.Option("--augment", "-a", help="The augmenter; `coterie augmenters` lists them.", rich_help_panel=_TRAINING),
 ]
-BlankTexts = Annotated[OnEmpty, typer.Option("--on-empty", help="Blank texts: keep them without a cluster, or stop.")]
+BlankTexts = Annotated[
+    OnEmpty,
+    typer.Option("--on-empty", help="Blank texts: keep them without a cluster, or stop.", rich_help_panel=_INPUT),
+]
 Model = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="The folder of a saved model, or the folder that `coterie cluster` wrote."),
 ]
 Column = Annotated[
-    str | None, typer.Option("--column", "-c", help="The text column.", show_default="found automatically")
+    str | None,
+    typer.Option("--column", "-c", help="The text column.", show_default="found automatically", rich_help_panel=_INPUT),
 ]
 TextColumns = Annotated[
-    str | None, typer.Option("--text-columns", metavar="NAME,NAME", help="Several text columns, joined row by row.")
+    str | None,
+    typer.Option(
+        "--text-columns", metavar="NAME,NAME", help="Several text columns, joined row by row.", rich_help_panel=_INPUT
+    ),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first row names the columns.", show_default="found out"),
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row names the columns.",
+        show_default="found out",
+        rich_help_panel=_INPUT,
+    ),
 ]
 Sheet = Annotated[
-    str | None, typer.Option("--sheet", help="The sheet of an Excel file.", show_default="the first one shown")
+    str | None,
+    typer.Option(
+        "--sheet", help="The sheet of an Excel file.", show_default="the first one shown", rich_help_panel=_INPUT
+    ),
 ]
 Format = Annotated[
     FileFormat | None,
-    typer.Option("--format", help="The format of the file.", show_default="by the suffix of its name"),
+    typer.Option(
+        "--format", help="The format of the file.", show_default="by the suffix of its name", rich_help_panel=_INPUT
+    ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="The character encoding.", show_default="UTF-8, else Windows-1252"),
+    typer.Option(
+        "--encoding", help="The character encoding.", show_default="UTF-8, else Windows-1252", rich_help_panel=_INPUT
+    ),
 ]
 Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="The delimiter of a CSV file.", show_default="found automatically")
+    str | None,
+    typer.Option(
+        "--delimiter", help="The delimiter of a CSV file.", show_default="found automatically", rich_help_panel=_INPUT
+    ),
 ]
 Vectors = Annotated[
-    Path | None, typer.Option("--vectors", help="Ready vectors, one row for each text (.npy), instead of an encoder.")
+    Path | None,
+    typer.Option(
+        "--vectors", help="Ready vectors, one row for each text (.npy), instead of an encoder.", rich_help_panel=_INPUT
+    ),
 ]
 Raw = Annotated[
-    bool, typer.Option("--raw", help="Write CSV cells as they are, also those that a spreadsheet runs as formulas.")
+    bool,
+    typer.Option(
+        "--raw",
+        help="Write CSV cells as they are, also those that a spreadsheet runs as formulas.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=_OUTPUT)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors.", rich_help_panel=_OUTPUT)
+]
 MinConfidence = Annotated[
     float | None,
     typer.Option(
@@ -115,18 +151,34 @@ ShowProgress = Annotated[
     typer.Option(
         "--progress",
         help="bar; plain: a line every 10 s; off; auto: a bar on a terminal, lines where the variable CI is set.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option("--checkpoint", help="File for the state of a running training.", show_default="OUT.checkpoint"),
+    typer.Option(
+        "--checkpoint",
+        help="File for the state of a running training.",
+        show_default="OUT.checkpoint",
+        rich_help_panel=_TRAINING,
+    ),
 ]
 NoTexts = Annotated[
-    bool, typer.Option("--no-texts", help="Leave the texts, images and columns out of the page; keywords stay.")
+    bool,
+    typer.Option(
+        "--no-texts",
+        help="Leave the texts, images and columns out of the page; keywords stay.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Replace what OUT names if it exists; a folder only if coterie wrote it.")
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace what OUT names if it exists; a folder only if coterie wrote it.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", hidden=True)]  # the former name of --force
 AllowEncoder = Annotated[

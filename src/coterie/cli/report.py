@@ -25,7 +25,7 @@ def report(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="The texts, or the folder of images.",
             show_default="the assignments beside the model",
         ),

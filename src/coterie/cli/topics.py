@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def topics(
     model: options.Model,
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Texts whose topic proportions are computed; - for stdin.")
+        str | None, typer.Argument(metavar="FILE", help="Texts whose topic proportions are computed; - for stdin.")
     ] = None,
     words: Annotated[int, typer.Option("--words", "-n", min=1, max=10, help="Number of words of a topic.")] = 5,
     out: Annotated[

@@ -14,7 +14,7 @@ from coterie.cli.output import print_json, progress, show
 def tree(
     model: options.Model,
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="With --split: the texts whose clusters are divided.")
+        str | None, typer.Argument(metavar="FILE", help="With --split: the texts whose clusters are divided.")
     ] = None,
     split: Annotated[
         list[int] | None, typer.Option("--split", help="A cluster to divide further; may be repeated.")
