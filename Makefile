@@ -9,9 +9,10 @@ LOWEST_EXTRAS := bundled images parquet scale
 LOWEST_TESTS := tests/contracts/test_every_method.py tests/contracts/test_every_encoder.py tests/artifact \
   tests/cli/test_cli.py tests/training/test_resume.py tests/knn
 comma := ,
+FIGURES := sccl-protocol clusterbert-figure-3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo docs pages figures test lint types layers check format clean dist lowest screenshot \
+.PHONY: help install demo docs pages figures test lint types layers check format clean dist lowest screenshot benchmarks \
   bench-encode bench-busy bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
   bench-kmeans bench-neighbors bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
 
@@ -82,6 +83,10 @@ lowest: ## the main tests with the lowest versions that pyproject.toml allows
 	  -e '.[$(subst $() ,$(comma),$(LOWEST_EXTRAS))]' hypothesis pandas polars pytest pytest-socket
 	build/lowest/bin/python -m pytest -o filterwarnings=default $(LOWEST_TESTS)
 
+benchmarks: $(READY) ## docs/benchmarks.md from the results, with its figures
+	$(BIN)/coterie bench figure $(FIGURES)
+	$(BIN)/coterie bench page
+
 bench-encode: $(READY) ## texts per second of the bundled encoder, compared with sentence-transformers
 	$(BIN)/python benchmarks/encode.py
 
@@ -108,9 +113,7 @@ bench-sccl: $(READY) ## SCCL and k-means on four data sets, and a report on the 
 bench-aecl: $(READY) ## AECL, SCCL and k-means on four data sets; ablations and ways of assignment on Tweet
 	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s agnews,searchsnippets,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,aecl -s tweet -n 3 --preset cpu
-	for variant in no-ic no-entropy no-pg no-stage-2; do \
-	  $(BIN)/coterie bench run -m aecl -s tweet --preset cpu --variant $$variant || exit; \
-	done
+	$(BIN)/coterie bench run aecl-table-3 aecl-table-4 aecl-table-5 --sets tweet
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
 	$(BIN)/python benchmarks/assignment.py
@@ -123,13 +126,9 @@ bench-rstc: $(READY) ## RSTC and k-means on four data sets; continues from earli
 bench-deccrl: $(READY) ## DECCRL, SCCL and k-means on three data sets; ablations, topics of StackOverflow, time and memory of topics
 	$(BIN)/coterie bench run -m kmeans,sccl,deccrl -s stackoverflow,biomedical --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,deccrl -s agnews -n 3 --preset cpu
-	for variant in without-crl with-lsr; do \
-	  $(BIN)/coterie bench run -m deccrl -s stackoverflow --preset cpu --variant $$variant || exit; \
-	done
+	$(BIN)/coterie bench run deccrl-table-3 --sets stackoverflow
 	$(BIN)/coterie bench run -m kmeans,deccrl -s tweet --preset cpu
-	for topics in 1 10 15 20 25 30; do \
-	  $(BIN)/coterie bench run -m deccrl -s tweet --preset cpu --set n_topics=$$topics || exit; \
-	done
+	$(BIN)/coterie bench run deccrl-figure-4 --sets tweet
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/python benchmarks/topic_cost.py --tags
 	$(BIN)/python benchmarks/topic_cost.py
@@ -146,9 +145,7 @@ bench-clusterbert: $(READY) ## TSDAE, ClusterBERT, SCCL and k-means on four data
 bench-tcc: $(READY) ## TCC, SCCL and k-means on three data sets; ablations on Tweet; continues from earlier results
 	$(BIN)/coterie bench run -m kmeans,sccl,tcc -s agnews,stackoverflow --preset cpu
 	$(BIN)/coterie bench run -m kmeans,sccl,tcc -s tweet -n 3 --preset cpu
-	for variant in without-l1 without-l2 in-batch not-drawn by-cluster plain-instance prior-sample; do \
-	  $(BIN)/coterie bench run -m tcc -s tweet --preset cpu --variant $$variant || exit; \
-	done
+	$(BIN)/coterie bench run tcc-ablations --sets tweet
 	$(BIN)/coterie bench table --preset cpu
 	$(BIN)/coterie bench guard --preset cpu
 

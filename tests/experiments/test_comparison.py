@@ -30,8 +30,12 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     assert 0.8 <= n_covered / 40 <= 1
 
 
-def test_of_one_pair_nothing_is_claimed():
-    found = difference({"a": [4.0], "b": []})
+@pytest.mark.parametrize(("pairs", "text"), [({"a": [4.0], "b": []}, "1 pair"), ({"a": [4.0, 3.0, 5.0]}, "3 pairs")])
+def test_of_a_few_pairs_nothing_is_claimed(pairs, text):
+    found = difference(pairs)
     assert found.is_noise
-    assert str(found) == "+4.0 (one pair)"
+    assert str(found) == f"+4.0 ({text})"
+
+
+def test_without_pairs_there_is_no_difference():
     assert difference({"a": []}) is None

@@ -43,10 +43,11 @@ def test_a_table_has_our_scores_published_ones_and_differences_with_noise():
     assert body[3][1:3] == ["76.4 / 62.2", "–"]  # a variant has only the scores of its own
 
 
-def test_only_seeds_that_both_have_are_compared():
+def test_only_seeds_that_all_rows_have_are_compared():
     results = [result for result in all_results() if result["variant"] or result["seed"] == 0]
     body = rows(make(collect(ABLATION, Results(results))))
-    assert body[4][3] == "-1.0 [-1.0, -1.0]"  # with unmatched seeds it would be 0
+    assert (body[2][1], body[4][1]) == ("80.0 / 50.0", "79.0 / 50.0")  # seed 0
+    assert body[4][3] == "-1.0 (2 pairs)"  # with unmatched seeds it would be 0
 
 
 def test_results_of_other_versions_are_marked():

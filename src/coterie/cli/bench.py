@@ -18,6 +18,7 @@ from coterie.cli.bench_papers import (
     collections,
     figure,
     list_,
+    page,
     parse_pairs,
     show_tables,
 )
@@ -245,7 +246,7 @@ def guard(files: Files = None, preset: FilePreset = Preset.paper, methods: Metho
 
 
 app.command("list")(handle_errors(list_))
-for command in (run, table, figure, guard):
+for command in (run, table, figure, guard, page):
     app.command()(handle_errors(command))
 
 

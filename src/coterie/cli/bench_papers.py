@@ -73,6 +73,27 @@ def figure(
         say(f"Wrote {' and '.join(map(str, draw(found, out)))}.", quiet=quiet)
 
 
+def page(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("docs") / "benchmarks.md",
+    conclusions: Annotated[
+        Path, typer.Option("--conclusions", help="What to conclude, in Markdown; the only part written by hand.")
+    ] = Path("benchmarks") / "conclusions.md",
+    folder: ResultsFolder = FOLDER,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write the page of all results from the JSON lines."""
+    from coterie.data.atomic import atomic_file
+    from coterie.errors import InputError
+    from coterie.experiments.page import make_page
+
+    if not conclusions.is_file():
+        raise InputError(f"There is no file {conclusions}.")
+    text = make_page(_results(folder), conclusions.read_text(encoding="utf-8"), out.parent / "figures")
+    with atomic_file(out) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    say(f"Wrote {out}.", quiet=quiet)
+
+
 def show_tables(names: list[str], changes: Changes, table_format: Format, folder: Path) -> None:
     """Print the tables of experiments."""
     from coterie.experiments.paper_table import make

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import coterie
@@ -52,6 +52,19 @@ class Collection:
         """The data sets with a result."""
         found = {result["set"] for result in self.results}
         return [name for name in self.experiment.known_sets if name in found]
+
+    def matched(self) -> Collection:
+        """Return the same with only those seeds of a data set that all its rows have, so that means can be compared."""
+        shared: dict[str, set[int]] = {}
+        for row in self.cells.values():
+            for name, cell in row.items():
+                seeds = {result["seed"] for result in cell}
+                shared[name] = shared.get(name, seeds) & seeds
+        cells = {
+            label: {name: [r for r in cell if r["seed"] in shared[name]] for name, cell in row.items() if shared[name]}
+            for label, row in self.cells.items()
+        }
+        return replace(self, cells=cells)
 
     @property
     def reference(self) -> Row | None:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.wording import count
+
 N_RESAMPLES = 2000
 _LEVEL = 95  # percent of the resamples in the interval
+_MIN_PAIRS = 4  # fewer pairs of one sign would never include zero
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference and its interval; the interval is None for a single pair."""
+    """A mean difference and its interval; the interval is None for very few pairs."""
 
     mean: float
     interval: tuple[float, float] | None
@@ -27,7 +30,7 @@ class Difference:
 
     def __str__(self) -> str:
         if self.interval is None:
-            return f"{self.mean:+.1f} (one pair)"
+            return f"{self.mean:+.1f} ({count(self.n_pairs, 'pairs')})"
         text = f"{self.mean:+.1f} [{self.interval[0]:+.1f}, {self.interval[1]:+.1f}]"
         return f"{text} noise" if self.is_noise else text
 
@@ -42,8 +45,8 @@ def difference(pairs: Mapping[str, Sequence[float]], *, seed: int = 0) -> Differ
     if not values:
         return None
     mean = float(np.mean([seeds.mean() for seeds in values]))
-    if n_pairs == 1:
-        return Difference(mean, None, 1)
+    if n_pairs < _MIN_PAIRS:
+        return Difference(mean, None, n_pairs)
     resampled = _resample(values, np.random.default_rng(seed))
     tail = (100 - _LEVEL) / 2
     low, high = np.percentile(resampled, [tail, 100 - tail])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from coterie.experiments.recipe import Published, published, read_recipe
 from coterie.experiments.registry import split_run
 from coterie.experiments.table import NO_VALUE, all_scores, show_published, show_scores
 from coterie.experiments.table_formats import Format, render
+from coterie.wording import count
 
 OLD = "†"
 _OLD_NOTE = f"{OLD} measured with an earlier version, whose trained methods started from other initial labels."
@@ -23,11 +25,14 @@ _NOISE_NOTE = (
     "Δ is the mean paired difference to {reference} over data sets and seeds, with its 95 % interval (bootstrap); "
     "`noise`: the interval has zero in it."
 )
+_OURS = {"neighbors": "best published, of any method"}
 Cells = list[list[str]]
 
 
-def make(found: Collection, table_format: Format = "markdown") -> str:
-    """Return the table of an experiment, with notes."""
+def make(found: Collection, table_format: Format = "markdown", *, only_measured: bool = False) -> str:
+    """Return the table of an experiment, with notes; ``only_measured``: without runs that we have no results of."""
+    if only_measured:
+        found = replace(found, cells={row: cells for row, cells in found.cells.items() if cells})
     makers = {
         "scores": _scores, "sweep": _scores, "curve": _curve, "topics": _topics, "pairs": _pairs,
         "statistics": _statistics,
@@ -43,6 +48,7 @@ def make(found: Collection, table_format: Format = "markdown") -> str:
 
 def _scores(found: Collection) -> Cells:
     """A row for each run and point, a column for each data set, and differences to the reference."""
+    found = found.matched()
     metrics, sets = found.experiment.metrics, found.sets
     compared = found.reference is not None and len(found.cells) > 1
     head = [f"{' / '.join(metric.upper() for metric in metrics)}", *sets]
@@ -54,7 +60,7 @@ def _scores(found: Collection) -> Cells:
         scores = [_published(row, name) for name in sets]
         if any(scores):
             shown = [show_published(score, metrics) for score in scores]
-            rows.append([f"{row}, published", *shown, *["" for _ in rows[0][len(sets) + 1 :]]])
+            rows.append([_OURS.get(row, f"{row}, published"), *shown, *["" for _ in rows[0][len(sets) + 1 :]]])
     return rows
 
 
@@ -146,11 +152,22 @@ def _notes(found: Collection) -> list[str]:
     notes = [f"{experiment.title}. {experiment.note}".strip()]
     if seeds:
         changed = "".join(f", {name}={value}" for name, value in experiment.settings.items())
-        of = f"{len(found.results)} of {len(found.results) + len(found.missing)} jobs"
         which = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
-        notes.append(f"Preset {experiment.preset}{changed}; {which}; {of}.")
-    if experiment.kind in ("scores", "sweep") and found.reference is not None and len(found.cells) > 1:
-        notes.append(_NOISE_NOTE.format(reference=found.reference))
+        notes.append(f"Preset {experiment.preset}{changed}; {which}; {count(len(found.results), 'results')}.")
+        if experiment.kind in ("scores", "sweep") and len(seeds) > 1:
+            notes.append("A column has the mean over those seeds that all its rows have.")
+    if experiment.kind in ("scores", "sweep"):
+        if found.reference is not None and len(found.cells) > 1:
+            notes.append(_NOISE_NOTE.format(reference=found.reference))
+        sources = dict.fromkeys(
+            filter(None, (_source(row, name) for row in found.cells if row not in _OURS for name in found.sets))
+        )
+        notes += [f"Published: {'; '.join(sources)}."] if sources else []
     if any(map(is_old, found.results)):
         notes.append(_OLD_NOTE)
     return notes
+
+
+def _source(row: Row, name: str) -> str:
+    score = _published(row, name)
+    return f"{row}: {score.source}" if score else ""
