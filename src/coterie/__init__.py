@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.methods.dec import DEC as DEC
     from coterie.methods.deccrl import DECCRL as DECCRL
     from coterie.methods.hacsd import HACSD as HACSD
+    from coterie.methods.hdbscan import HDBSCAN as HDBSCAN
     from coterie.methods.idec import IDEC as IDEC
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbors import Neighbors as Neighbors

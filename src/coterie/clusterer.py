@@ -49,6 +49,8 @@ class Clusterer(
     name: ClassVar[str]
     progress_parts: ClassVar[dict[str, float]] = {"embedding": 8, "clustering": 2}
     """The parts of a fit, and roughly their shares of its time."""
+    finds_n_clusters: ClassVar[bool] = False
+    """Whether the method finds the number of clusters itself: then ``n_clusters`` is not honored."""
 
     n_clusters: NClusters = hyper(
         8, "number of clusters, exactly honored; auto or a range like 5-60: chosen from the items", symbol="K", ge=1
@@ -218,7 +220,8 @@ class Clusterer(
             seed = self._draw_seed()
             encoder.fit(rows.unique)
             with part("number of clusters"):
-                self.n_clusters_, self.n_clusters_curve_ = find_n_clusters(self.n_clusters, encoder, rows, seed)
+                wanted = 1 if self.finds_n_clusters else self.n_clusters
+                self.n_clusters_, self.n_clusters_curve_ = find_n_clusters(wanted, encoder, rows, seed)
             with part("embedding"):
                 objective = self.new_objective(encoder, seed)
                 corpus = embed_corpus(objective.network, rows, options.vectors)
@@ -233,7 +236,7 @@ class Clusterer(
         return self
 
     def _parts(self) -> dict[str, float]:
-        is_chosen = isinstance(self.n_clusters, str)
+        is_chosen = isinstance(self.n_clusters, str) and not self.finds_n_clusters
         return ({"number of clusters": 6.0} if is_chosen else {}) | self.progress_parts
 
     def _complete_options(self, X: Any, options: FitOptions) -> FitOptions:  # noqa: N803
@@ -266,7 +269,8 @@ class Clusterer(
             warnings.warn(rows.blank_message, rows.blank_warning, stacklevel=4)
         for problem in encoder.reading_problems(rows.unique):
             warnings.warn(problem, UnreadableTextWarning, stacklevel=4)
-        if reset and (least := n_clusters_range(self.n_clusters)[0]) > rows.n_distinct:
+        least = max(n_clusters_range(self.n_clusters)[0], 2 if self.finds_n_clusters else 1)
+        if reset and least > rows.n_distinct:
             raise InputError(rows.too_few_message(least))
         return rows
 

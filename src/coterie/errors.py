@@ -74,6 +74,10 @@ class ChangedTypeWarning(CoterieWarning):
     """A column of a file has values that the other side has no type for, so it became text."""
 
 
+class NumberOfClustersWarning(CoterieWarning):
+    """A method that finds the number of clusters itself found another one than was requested."""
+
+
 class CollapseWarning(CoterieWarning):
     """Training diverged or the clusters collapsed, so it was stopped early."""
 

@@ -63,6 +63,7 @@ class PartitionObjective(Objective):
         assert isinstance(hp.n_clusters, int)
         self.hp = hp
         self.n_clusters = hp.n_clusters
+        self.n_outliers = 0
         self.register_buffer("mu", torch.zeros(hp.n_clusters, network.dim))
         self.classifier = KNNClassifier(network.dim, hp.n_neighbors)
 
@@ -73,9 +74,10 @@ class PartitionObjective(Objective):
 
     def initialize(self, corpus: Corpus, seed: int) -> None:
         """Divide the items, and store all but the outliers with their clusters; the largest cluster is 0."""
-        corpus = _distinct(corpus, self.n_clusters)
+        corpus = _distinct(corpus, 2 if self.hp.finds_n_clusters else self.n_clusters)
         n = len(corpus.h)
         labels = np.arange(n) if self.n_clusters == n else self.hp.partition(corpus, seed)
+        self.n_outliers = int((labels < 0).sum())
         inside = torch.from_numpy(labels >= 0)
         h, counts, labels = corpus.h[inside], corpus.counts[inside], labels[labels >= 0]
         sizes = np.bincount(labels, counts.numpy())
@@ -91,13 +93,13 @@ class PartitionObjective(Objective):
         return self.classifier.predict_proba(h, self.n_clusters)
 
 
-def _distinct(corpus: Corpus, n_clusters: int) -> Corpus:
-    """Return the corpus with each distinct embedding once; refuse fewer of them than clusters."""
+def _distinct(corpus: Corpus, least: int) -> Corpus:
+    """Return the corpus with each distinct embedding once; refuse fewer of them than ``least``."""
     _, first, inverse = np.unique(corpus.h.numpy(), axis=0, return_index=True, return_inverse=True)
-    if len(first) < n_clusters:
+    if len(first) < least:
         raise InputError(
-            f"{n_clusters} clusters were requested, but there are only {len(first)} distinct embeddings. Request fewer "
-            "clusters."
+            f"{least} clusters need as many distinct embeddings, but there are {len(first)}. Request fewer clusters, "
+            "or use an encoder that tells these items apart."
         )
     if len(first) == len(corpus.h):
         return corpus

@@ -12,4 +12,5 @@ def short(cls, **settings):
     """Return an unfitted model of a method; one that trains does so for three steps."""
     training = SHORT if issubclass(cls, DeepClusterer) else {}
     small = {name: value for name, value in SMALL.items() if hasattr(cls, name)}
-    return cls(**{"n_clusters": 3, "encoder": "tfidf", **training, **small} | settings)
+    n_clusters = "auto" if cls.finds_n_clusters else 3
+    return cls(**{"n_clusters": n_clusters, "encoder": "tfidf", **training, **small} | settings)

@@ -24,12 +24,26 @@ def letter_counts(texts):
     return [[text.count(letter) for letter in "abcdefgh"] for text in texts]
 
 
+def principal_directions(h, n_components, *_):
+    """In place of UMAP, which compiles for ten seconds; tests/encoders/test_umap.py runs UMAP itself."""
+    centered = h - h.mean(axis=0)
+    return (centered @ np.linalg.svd(centered, full_matrices=False)[2][:n_components].T).astype(np.float32)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_umap():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coterie.encoders.umap.reduce_dimensions", principal_directions)
+        yield
+
+
 @pytest.fixture(scope="module")
 def fitted(topics, tiny_bert):
     """Return an encoder fitted to the texts of ``topics``; it is fitted once. `transformer` reads a tiny BERT."""
     specs = {
         "transformer": f"transformer:{tiny_bert}",
         "joined": f"transformer:{tiny_bert}+tfidf",
+        "umap": "umap:tfidf",
         "custom": letter_counts,
     }
     encoders = {}

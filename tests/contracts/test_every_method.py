@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import coterie
 from coterie.clusterer import METHODS
-from coterie.errors import BlankTextWarning, InputError, NotFittedError
+from coterie.errors import BlankTextWarning, InputError, NotFittedError, NumberOfClustersWarning
 
 each_method = pytest.mark.parametrize("cls", METHODS.values(), ids=METHODS.keys())
 
@@ -95,13 +95,22 @@ def test_the_order_of_the_rows_changes_nothing(cls, topics):
     assert permuted.tree_ == model.tree_
 
 
-@each_method
+@pytest.mark.parametrize("cls", [cls for cls in METHODS.values() if not cls.finds_n_clusters], ids=lambda cls: cls.name)
 @pytest.mark.parametrize("n_clusters", [2, 13])
 def test_there_are_exactly_n_clusters(cls, topics, n_clusters):
     model = short(cls, n_clusters=n_clusters).fit(topics[0])
     assert len(model.cluster_centers_) == n_clusters
     assert model.predict_proba(topics[0]).shape == (90, n_clusters)
     assert len(set(model.labels_)) == n_clusters
+
+
+@pytest.mark.parametrize("cls", [cls for cls in METHODS.values() if cls.finds_n_clusters], ids=lambda cls: cls.name)
+def test_a_number_of_clusters_that_is_found_is_reported(cls, fitted, topics, tmp_path):
+    with pytest.warns(NumberOfClustersWarning, match=rf"13 clusters were requested, but {cls.name} finds .*: 3\."):
+        model = short(cls, n_clusters=13).fit(topics[0])
+    assert (model.n_clusters_, fitted(cls).n_clusters_, len(model.cluster_centers_)) == (3, 3, 3)
+    model.save(tmp_path / "model")
+    assert coterie.load(tmp_path / "model").n_clusters_ == 3
 
 
 @each_method

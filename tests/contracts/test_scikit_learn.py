@@ -20,6 +20,7 @@ def on_vectors(name):
 
 @parametrize_with_checks([on_vectors(name) for name in METHODS])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::coterie.errors.NumberOfClustersWarning")
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

@@ -96,6 +96,8 @@ def run_job(job: Job, data: Dataset, folder: Path, test: Dataset | None = None) 
         "versions": {"coterie": coterie.__version__} | {name: version(name) for name in _PACKAGES},
         "machine": {"python": platform.python_version(), "threads": torch.get_num_threads()},
     }
+    if model.n_clusters_ != len(data.label_names):
+        result["k_found"] = model.n_clusters_
     if test is not None:
         result["n_test"] = len(test.items)
     if job.extra:

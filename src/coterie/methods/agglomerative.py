@@ -18,7 +18,7 @@ from sklearn.cluster import AgglomerativeClustering
 
 from coterie.contracts import Corpus, Labels
 from coterie.hyper import hyper
-from coterie.partition_clusterer import PartitionClusterer, unit_vectors
+from coterie.partition_clusterer import PartitionClusterer
 
 
 class Agglomerative(PartitionClusterer, name="agglomerative"):
@@ -29,7 +29,7 @@ class Agglomerative(PartitionClusterer, name="agglomerative"):
     def partition(self, corpus: Corpus, seed: int) -> Labels:
         """Return the clusters that are left."""
         model = AgglomerativeClustering(self.n_clusters, linkage=self.linkage)
-        labels: Labels = model.fit_predict(unit_vectors(corpus)).astype("int64")
+        labels: Labels = model.fit_predict(corpus.h.numpy()).astype("int64")
         return labels
 
     def bytes_needed(self, n: int) -> float:

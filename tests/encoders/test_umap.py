@@ -1,0 +1,57 @@
+"""UMAP above another encoder: places of training texts and new ones, and what is refused."""
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.encoders.encoder import make_encoder
+from coterie.encoders.umap import lift
+from coterie.errors import InputError, MissingExtraError
+
+
+@pytest.fixture(scope="module")
+def model(topics):
+    """HDBSCAN on UMAP coordinates, as BERTopic does it; UMAP compiles once."""
+    return coterie.HDBSCAN(encoder="umap(n_components=3):tfidf").fit(topics[0])
+
+
+def test_hdbscan_on_umap_finds_the_number_of_topics(model, topics):
+    assert (model.n_clusters_, model.n_outliers_) == (3, 0)
+    assert [len(set(model.labels_[topics[1] == topic])) for topic in range(3)] == [1, 1, 1]
+    assert model.transform(topics[0]).shape == (90, 4)
+
+
+def test_new_texts_are_placed_among_their_neighbors(model, topics, tmp_path):
+    new = ["goal match team", "stock bank profit", "gene cell virus"]
+    assert not set(new) & set(topics[0])
+    np.testing.assert_array_equal(model.predict(new), model.labels_[:3])
+    places = model.encoder_.embed(topics[0])
+    place = model.encoder_.embed(new[:1])[0]
+    assert np.linalg.norm(place) == pytest.approx(1, abs=1e-6)
+    assert (places @ place).argmax() % 3 == 0
+    model.save(tmp_path / "model")
+    loaded = coterie.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
+    assert loaded.n_outliers_ == 0
+
+
+def test_nearer_coordinates_have_a_larger_cosine_after_the_lift():
+    x = np.random.default_rng(0).normal(size=(30, 2)).astype(np.float32) * 5 + 100
+    h = lift(x)
+    np.testing.assert_allclose(np.linalg.norm(h, axis=1), 1, atol=1e-6)
+    middle = np.argmin(np.linalg.norm(x - x.mean(axis=0), axis=1))
+    nearest = np.linalg.norm(x - x[middle], axis=1).argsort()[:4]
+    assert set((-h @ h[middle]).argsort()[:4]) == set(nearest)
+
+
+def test_without_the_extra_it_is_named(topics, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "umap", None)
+    with pytest.raises(MissingExtraError, match=r"coterie\[umap\]"):
+        make_encoder("umap:tfidf").fit(topics[0])
+
+
+def test_encoders_of_images_and_too_few_texts_are_refused():
+    with pytest.raises(InputError, match="reads images; umap needs texts"):
+        make_encoder("umap:image")
+    with pytest.raises(InputError, match="at least 3 different texts, but there are 2"):
+        make_encoder("umap:tfidf").fit(["one text", "another text"])
