@@ -128,9 +128,9 @@ class Clusterer(
     def score(self, X: Any, y: Any = None, *, column: str | None = None) -> float:  # noqa: N803
         """Return how well the clusters of ``X`` agree with its nearest neighbors, 0 to 1. ``y`` is ignored.
 
-        This is the guard's score: the mutual information between the clusters of neighboring items, divided by their
-        entropy. Neighbors are found by the encoder as it was before training, so that models that trained it
-        differently can be compared. It favors few clusters: compare models with equal ``n_clusters``.
+        This is the mutual information between the clusters of neighboring items, divided by their entropy. Neighbors
+        are found by the encoder as it was before training, so that models that trained it differently can be compared.
+        It favors few clusters: compare models with equal ``n_clusters``.
         """
         rows, h = self._embed(X, column)
         labels = most_probable(self.objective_, h, rows.unique).labels
@@ -152,7 +152,7 @@ class Clusterer(
     @property
     def cluster_centers_(self) -> Vectors:
         """Centers (K, D)."""
-        return np.asarray(self.fitted_objective().centers.detach().cpu().numpy())
+        return np.asarray(self.fitted_objective().final.centers.detach().cpu().numpy())
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model to ``folder`` atomically; see :func:`coterie.load`.

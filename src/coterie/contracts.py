@@ -168,6 +168,8 @@ class Objective(nn.Module, ABC):
     def __init__(self, network: Network) -> None:
         super().__init__()
         self.network = network
+        self.closing: Objective | None = None
+        """Assigns in place of this objective: the groups without training, or a mixture over the trained embeddings."""
 
     @abstractmethod
     def initialize(self, corpus: Corpus, seed: int) -> None:
@@ -212,6 +214,8 @@ class Objective(nn.Module, ABC):
     @torch.inference_mode()
     def assign_all(self, h: Vectors, items: Items | None = None) -> NDArray[np.float64]:
         """Return q (N, K) of h (N, D), and of the ``items`` where they are known."""
+        if self.closing is not None:
+            return self.closing.assign_all(h, items)
         if self.assign_batch_size:
             return np.asarray(self.in_chunks(self.assign, torch.from_numpy(h), len(h)).double().numpy())
         device = self.centers.device
@@ -234,6 +238,11 @@ class Objective(nn.Module, ABC):
     def diagnostics(self, h: Tensor) -> dict[str, Tensor]:
         """Return tensors to inspect for a batch h (B, D): ``z``, the input of the contrastive loss, and others."""
         return {"z": h}
+
+    @property
+    def final(self) -> Objective:
+        """The objective that :meth:`assign_all` assigns by: :attr:`closing`, or this one."""
+        return self if self.closing is None else self.closing
 
     def trained_state(self) -> dict[str, Tensor]:
         """Return the state dict without frozen weights, which are loaded from the pretrained encoder."""

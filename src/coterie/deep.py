@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 
 from coterie.augmenters.augmenter import AUGMENTERS, Augmenter, make_augmenter
-from coterie.augmenters.columns import ColumnsAugmenter
+from coterie.augmenters.columns import ColumnsAugmenter, column_views
+from coterie.closing import close_by_mixture, closing_notes, evidence_of, labels_of, restore_closing, untrained_model
 from coterie.clusterer import METHODS, Clusterer
+from coterie.clustering.mixture import Evidence
 from coterie.contracts import Corpus, Labels, Network, Objective
 from coterie.data.atomic import check_writable
 from coterie.data.lock import exclusive
@@ -24,9 +26,9 @@ from coterie.errors import InputError, TrainingError
 from coterie.fitting import Fit, FitOptions, with_embeddings
 from coterie.hyper import check_settings, hyper
 from coterie.knn.graph import KNNGraph
-from coterie.knn.mutual_information import N_NEIGHBORS
 from coterie.knn.neighborhood import neighbor_graph
 from coterie.progress import part
+from coterie.seeding import seeded
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard, Mode, Verdict
 from coterie.training.logs import Format, check_log, write_log
@@ -34,6 +36,8 @@ from coterie.training.optimizer import Schedule
 from coterie.training.trainer import Callback, Record, Trainer, Views
 from coterie.training.views import augmented_views, identical_views, user_views
 
+AssignBy = Literal["method", "mixture", "auto", "head", "kmeans", "q"]
+"""Who assigns; a method that has several ways of its own names them in place of ``method``."""
 _NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty", "random_state"}
 
 _ORDER = "sorted"  # of the items: checkpoints of versions that kept the order of appearance do not fit
@@ -64,7 +68,10 @@ class DeepClusterer(Clusterer):
     n_neighbors: int = hyper(
         10, "a view is of one of so many nearest neighbors; 0: of the text itself", symbol="k", ge=0
     )
-    guard: Mode = hyper("on", "keep the best epoch by a label-free score; off: keep the last")
+    assign_by: AssignBy = hyper(
+        "method", "labels by the method itself, or by a mixture over the trained vectors, words and neighbors"
+    )
+    guard: Mode = hyper("on", "keep the best epoch or the untrained clusters by a label-free score; off: keep the last")
     checkpoint: str | Path | None = hyper(None, "file from which a training can resume; `save` deletes it")
     checkpoint_every: int = hyper(50, "steps between two checkpoints", ge=1)
     log_dir: str | Path | None = hyper(None, "folder for a log of every epoch")
@@ -111,7 +118,7 @@ class DeepClusterer(Clusterer):
                 "them out, or use encoder='precomputed' to train a layer above the vectors."
             )
         if options.views is None and isinstance(augmenter := make_augmenter(self.augmenter), ColumnsAugmenter):
-            return replace(options, views=_columns(X, augmenter))
+            return replace(options, views=column_views(X, augmenter))
         return options
 
     def _train(self, objective: Objective, corpus: Corpus, fit: Fit) -> Corpus:
@@ -120,18 +127,23 @@ class DeepClusterer(Clusterer):
             views = self._views(objective, corpus, fit)
             pretrained = self._pretrained_corpus(objective, corpus, fit)
         with part("neighbors"):
-            baseline = self._initial_labels("kmeans", pretrained, fit.seed)
+            untrained = self._untrained("kmeans", pretrained, fit.seed)
+            baseline = labels_of(untrained.objective_, pretrained)
             graph = self._neighbor_graph(pretrained, baseline, fit.seed)
         with part("start"):
-            initial = baseline if self.init == "kmeans" else self._initial_labels(self.init, pretrained, fit.seed)
-        corpus = replace(corpus, labels=torch.from_numpy(initial))
-        guard = Guard(self.guard, graph, baseline, self.n_clusters_)
+            if self.init != "kmeans":
+                untrained = self._untrained(self.init, pretrained, fit.seed)
+        from_scratch = objective.network.from_scratch
+        corpus = replace(corpus, labels=torch.from_numpy(labels_of(untrained.objective_, pretrained)))
+        guard = Guard(self.guard, self._evidence(pretrained, fit, from_scratch), baseline, self.n_clusters_)
         checkpoint = self._checkpoint(fit)
         with part("training"):
             self.history_ = self._trainer(fit.seed).run(
                 objective, corpus, views,
                 guard=guard,
                 neighbors=torch.from_numpy(graph.first(self.n_neighbors).mutual()),
+                untrained=None if from_scratch else untrained.objective_,
+                close=self._close if self.assign_by == "mixture" else None,
                 checkpoint=checkpoint,
                 callbacks=fit.options.callbacks,
                 on_epoch=self._write_log,
@@ -141,8 +153,26 @@ class DeepClusterer(Clusterer):
             assert corpus.prepared is not None
             h = objective.network.embed_corpus(corpus.items, corpus.prepared)
             final = replace(with_embeddings(corpus, h), labels=None)
-            _fit_final_assigner(objective, final, fit.seed)
+            if guard.active and not guard.verdict.kept and not from_scratch:
+                self._fall_back(objective, final, fit.seed)
+            else:
+                _fit_final_assigner(objective, final, fit.seed)
+                if self.assign_by == "mixture":
+                    self._close(objective, final)
         return final
+
+    def _fall_back(self, objective: Objective, corpus: Corpus, seed: int) -> None:
+        """Let the method that trains nothing assign; the clusters of the objective become the same."""
+        self.closing_ = self._untrained(self.init, corpus, seed)
+        labels = torch.from_numpy(labels_of(self.closing_.objective_, corpus))
+        with seeded(seed):
+            objective.initialize(replace(corpus, labels=labels), seed)
+        objective.closing = self.closing_.objective_
+        objective.fit_assigner(corpus, seed)
+
+    def _close(self, objective: Objective, corpus: Corpus) -> None:
+        """Let a mixture over the trained embeddings assign."""
+        self.closing_ = close_by_mixture(objective, corpus, self.n_clusters_)
 
     def remove_checkpoint(self) -> None:
         """Delete the checkpoint of the last ``fit``; :meth:`save` does so when the model is written."""
@@ -192,23 +222,23 @@ class DeepClusterer(Clusterer):
         return corpus
 
     def _neighbor_graph(self, corpus: Corpus, baseline: Labels, seed: int) -> KNNGraph:
-        """Return the nearest neighbors before training, as many as views and guard need."""
-        k = max(self.n_neighbors, N_NEIGHBORS if self.guard == "on" else 0)
-        if not k:
-            return KNNGraph(
-                np.empty((len(baseline), 0), dtype=np.int64), np.empty((len(baseline), 0), dtype=np.float32)
-            )
-        return neighbor_graph(corpus.h.numpy(), corpus.items, baseline, self.n_clusters_, k=k, seed=seed)
+        """Return the nearest neighbors before training whose views are taken."""
+        if not self.n_neighbors:
+            empty = np.empty((len(baseline), 0))
+            return KNNGraph(empty.astype(np.int64), empty.astype(np.float32))
+        return neighbor_graph(corpus.h.numpy(), corpus.items, baseline, self.n_clusters_, k=self.n_neighbors, seed=seed)
 
-    def _initial_labels(self, method: str, corpus: Corpus, seed: int) -> Labels:
-        """Return the labels of an untrained method on the pretrained embeddings."""
-        cls = METHODS[method]
-        if issubclass(cls, DeepClusterer):
+    def _evidence(self, corpus: Corpus, fit: Fit, from_scratch: bool) -> Evidence | None:
+        """Return what the guard judges by; None where images are near in pixels only, which says little."""
+        if self.guard == "off" or (from_scratch and fit.encoder.input_type == "images"):
+            return None
+        return evidence_of(corpus)
+
+    def _untrained(self, method: str, corpus: Corpus, seed: int) -> Clusterer:
+        """Return a model of a method that trains nothing, fitted to the embeddings of the corpus."""
+        if issubclass(METHODS[method], DeepClusterer):
             raise InputError(f"`init` is {method!r}, which trains an encoder itself. Use kmeans or neighbors.")
-        objective = cls(n_clusters=self.n_clusters_).build_objective(Network(corpus.h.shape[1]))
-        objective.initialize(corpus, seed)
-        labels: Labels = objective.assign_all(corpus.h.numpy(), corpus.items).argmax(axis=1)
-        return labels
+        return untrained_model(method, replace(corpus, labels=None), self.n_clusters_, seed)
 
     def _trainer(self, seed: int) -> Trainer:
         return Trainer(
@@ -238,12 +268,15 @@ class DeepClusterer(Clusterer):
         return super().saved_params() | {"augmenter": augmenter, "checkpoint": None, "log_dir": None}
 
     def saved_notes(self) -> dict[str, Any]:
-        """Return the history and the guard's verdict."""
-        return {"history": self.history_, "guard": asdict(self.guard_)}
+        """Return the history, the guard's verdict, and what the model that assigns needs."""
+        closing = closing_notes(self.closing_ if self.objective_.closing is not None else None)
+        return {"history": self.history_, "guard": asdict(self.guard_), **closing}
 
     def restore_notes(self, notes: dict[str, Any]) -> None:
-        """Load both."""
+        """Load them."""
         self.history_, self.guard_ = notes["history"], Verdict(**notes["guard"])
+        if "closing" in notes:
+            self.closing_ = restore_closing(notes["closing"], self.objective_, self.n_clusters_)
 
 
 def _fit_final_assigner(objective: Objective, corpus: Corpus, seed: int) -> None:
@@ -257,13 +290,3 @@ def _fit_final_assigner(objective: Objective, corpus: Corpus, seed: int) -> None
         raise TrainingError(
             f"After training the embeddings are too similar to separate the clusters. {advice}"
         ) from error
-
-
-def _columns(table: Any, augmenter: ColumnsAugmenter) -> list[Any]:
-    names = list(getattr(table, "columns", []))
-    if missing := [name for name in augmenter.names if name not in names]:
-        raise InputError(
-            f"The augmenter 'columns' needs the columns {', '.join(augmenter.names)}, but there is no {missing[0]!r}. "
-            "Give a data frame that has them, or fit(texts, views=[first, second])."
-        )
-    return [list(table[name]) for name in augmenter.names]

@@ -44,6 +44,7 @@ def test_the_guard_does_not_change_the_training(cls, topics, unevaluated):
     last = {}
 
     def record(evaluation):
+        last.clear()  # before training another objective assigns
         last.update(copied(evaluation.objective))
 
     model = short(cls, guard="on", **THREE_EPOCHS).fit(topics[0], callback=record)

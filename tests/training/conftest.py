@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from coterie.arrays import unit_rows
+from coterie.clustering.mixture import Evidence, neighbor_weights
 from coterie.contracts import Corpus, Objective, Stage
 from coterie.encoders.networks.linear import LinearNetwork
 from coterie.errors import TrainingStopped
@@ -103,7 +104,9 @@ def prepare(cls=Toy, *, guard="off", views=None, **options):
         labels=torch.from_numpy(LABELS),
         prepared=prepared,
     )
-    parts["guard"] = Guard(guard, knn_graph(unit_rows(DATA), 3), LABELS, 2)
+    e, counts = unit_rows(DATA), np.ones(14)
+    evidence = Evidence(e, counts, None, neighbor_weights(knn_graph(e, 3), counts))
+    parts["guard"] = Guard(guard, evidence, LABELS, 2)
     return trainer, objective, corpus, views or (lambda _: [prepared]), parts
 
 

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from coterie.arrays import unit_rows
+from coterie.clustering.mixture import Evidence, MixtureSettings, fit_mixture, neighbor_weights
 from coterie.contracts import Network, Objective
 from coterie.errors import CollapseWarning, TrainingError
-from coterie.knn.graph import KNNGraph, knn_graph
+from coterie.knn.graph import knn_graph
 from coterie.training.guard import Guard, Verdict
 from coterie.training.trainer import Evaluation
 
@@ -30,8 +31,12 @@ class State(Objective):
 
 
 LABELS = np.repeat(np.arange(4), 10)
-H = np.eye(4)[LABELS] + 0.1 * np.random.default_rng(0).normal(size=(40, 4))
-GRAPH = knn_graph(unit_rows(H), 5)
+H = (np.eye(4)[LABELS] + 0.1 * np.random.default_rng(0).normal(size=(40, 4))).astype(np.float32)
+COUNTS = np.ones(40)
+EVIDENCE = Evidence(unit_rows(H), COUNTS, None, neighbor_weights(knn_graph(unit_rows(H), 5), COUNTS))
+_joined_and_divided = np.where(LABELS == 1, 0, np.where((LABELS == 2) & (np.arange(40) % 2 == 1), 1, LABELS))
+WRONG = fit_mixture(EVIDENCE, _joined_and_divided, 4).labels
+"""EM finds no way from here to the right clusters."""
 
 
 def moved(labels, n):
@@ -42,9 +47,14 @@ def moved(labels, n):
     return labels
 
 
-def evaluated(*labels, mode="on", baseline=LABELS, graph=GRAPH):
+def entropy(labels):
+    share = np.unique(labels, return_counts=True)[1] / len(labels)
+    return -(share * np.log(share)).sum()
+
+
+def evaluated(*labels, mode="on", baseline=LABELS, evidence=EVIDENCE):
     """Return guard, objective and records after one evaluation for each of ``labels``; the states are 0, 1, 2, ..."""
-    guard, objective = Guard(mode, graph, baseline, 4), State()
+    guard, objective = Guard(mode, evidence, baseline, 4), State()
     records = [{} for _ in labels]
     guard.begin(Evaluation(records[0], H, labels[0], objective))
     for value, (record, of_epoch) in enumerate(zip(records[1:], labels[1:], strict=True), start=1):
@@ -57,83 +67,87 @@ def evaluated(*labels, mode="on", baseline=LABELS, graph=GRAPH):
 # -- the score
 
 
-def test_labels_that_neighbors_share_score_one_and_random_labels_nearly_zero():
+def test_the_score_is_that_of_the_mixture_where_em_changes_few_labels():
     guard, _, _ = evaluated(LABELS)
-    assert guard.score(LABELS) == pytest.approx(1)
-    assert guard.score(np.zeros(40, dtype=int)) == 0
-    assert guard.score(np.random.default_rng(1).permutation(LABELS)) < 0.2
+    assert guard.score(WRONG) == pytest.approx(fit_mixture(EVIDENCE, WRONG, 4).score - 2 * entropy(WRONG))
+    assert guard.score(LABELS) > guard.score(WRONG)
+    assert guard.score(moved(LABELS, 1)) == pytest.approx(guard.score(LABELS))
 
 
-def test_the_score_decreases_when_fewer_neighbors_agree():
+def test_labels_that_em_would_change_are_scored_as_they_are():
     guard, _, _ = evaluated(LABELS)
-    scores = [guard.score(moved(LABELS, n)) for n in (0, 1, 2, 4)]
+    labels = moved(LABELS, 2)
+    as_they_are = fit_mixture(EVIDENCE, labels, 4, MixtureSettings(max_rounds=0))
+    assert guard.score(labels) == pytest.approx(as_they_are.score - 2 * np.log(4))
+    assert guard.score(labels) < guard.score(WRONG) < guard.score(LABELS)
+
+
+def test_clusters_of_equal_size_get_no_advantage():
+    guard, _, _ = evaluated(LABELS)
+    same = Evidence(np.tile(H[:1], (40, 1)), COUNTS)
+    guard = Guard("on", same, LABELS, 4)
+    assert guard.score(LABELS) < guard.score(np.where(LABELS == 1, 0, LABELS))
+
+
+def test_the_score_decreases_with_the_number_of_wrong_labels():
+    guard, _, _ = evaluated(LABELS)
+    scores = [guard.score(moved(LABELS, n)) for n in (1, 2, 3, 4)]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 4
 
 
 def test_the_score_does_not_depend_on_the_numbering_of_the_clusters():
     guard, _, _ = evaluated(LABELS)
-    labels = moved(LABELS, 2)
-    assert guard.score(3 - labels) == pytest.approx(guard.score(labels))
-
-
-def test_the_score_uses_the_ten_nearest_neighbors():
-    rows = np.tile(np.arange(40), (40, 1))
-    many = KNNGraph(rows, np.ones((40, 40), dtype=np.float32))
-    ten = KNNGraph(rows[:, :10], np.ones((40, 10), dtype=np.float32))
-    assert Guard("on", many, LABELS, 4).score(moved(LABELS, 3)) == Guard("on", ten, LABELS, 4).score(moved(LABELS, 3))
+    assert guard.score(3 - WRONG) == pytest.approx(guard.score(WRONG))
 
 
 # -- the best state
 
 
 def test_the_best_state_is_kept_with_its_buffers():
-    labels = [moved(LABELS, n) for n in (4, 2, 1, 3)]
-    guard, objective, records = evaluated(*labels, baseline=moved(LABELS, 3))
+    labels = [WRONG, WRONG, LABELS, WRONG]
+    guard, objective, records = evaluated(*labels, baseline=WRONG)
     guard.restore_best(objective)
     assert objective.value.item() == objective.buffer.item() == 2
     assert guard.verdict.kept == 2
     assert guard.verdict.epochs == 3
-    assert guard.verdict.score == pytest.approx(guard.score(labels[2]))
-    assert guard.verdict.baseline == pytest.approx(guard.score(moved(LABELS, 3)))
-    assert [record.get("guard") for record in records] == [*map(guard.score, labels)]
+    assert guard.verdict.score == guard.score(LABELS)
+    assert guard.verdict.untrained == guard.verdict.baseline == guard.score(WRONG)
+    assert [record["guard"] for record in records] == [*map(guard.score, labels)]
 
 
-def test_the_best_state_is_a_copy():
-    guard, objective, _ = evaluated(moved(LABELS, 1), LABELS)
+def test_the_best_state_is_a_copy_without_what_assigns_in_its_place():
+    objective = State()
+    objective.closing = State()
+    guard = Guard("on", EVIDENCE, WRONG, 4)
+    guard.begin(Evaluation({}, H, WRONG, objective))
     objective.value.data.fill_(99)
-    assert guard.best["value"].item() == 1
-    guard.restore_best(objective)
-    assert objective.value.item() == 1
+    assert guard.best["value"].item() == 0
+    assert guard.best.keys() == {"value", "buffer"}
 
 
 def test_of_equal_scores_the_earlier_state_is_kept():
-    guard, objective, _ = evaluated(moved(LABELS, 2), LABELS, LABELS, LABELS)
+    guard, objective, _ = evaluated(WRONG, LABELS, LABELS, LABELS)
     guard.restore_best(objective)
     assert objective.value.item() == guard.verdict.kept == 1
 
 
-def test_the_state_before_training_is_kept_if_every_epoch_is_worse():
-    guard, objective, _ = evaluated(LABELS, moved(LABELS, 1), moved(LABELS, 2))
-    guard.restore_best(objective)
-    assert objective.value.item() == guard.verdict.kept == 0
+def test_the_untrained_clusters_are_kept_where_the_score_cannot_tell():
+    guard, _, _ = evaluated(LABELS, 3 - LABELS, moved(LABELS, 1), WRONG)
+    assert guard.verdict.kept == 0
+    assert guard.verdict.score == guard.verdict.untrained
 
 
-MANY = np.tile(LABELS, 250)
-MANY_GRAPH = KNNGraph(np.vstack([GRAPH.indices + 40 * i for i in range(250)]), np.tile(GRAPH.similarities, (250, 1)))
-
-
-def test_a_trained_state_may_score_slightly_below_the_initial_labels():
-    slightly, clearly = moved(MANY, 1), moved(MANY, 5)
-    guard, _, _ = evaluated(MANY, clearly, slightly, clearly, baseline=MANY, graph=MANY_GRAPH)
-    assert 1 - guard.score(clearly) > 0.01 > 1 - guard.score(slightly) > 0
+def test_without_evidence_the_last_state_that_did_not_collapse_is_kept():
+    guard = Guard("on", None, LABELS, 4)
+    objective = State()
+    guard.begin(Evaluation({}, H, LABELS, objective))
+    for labels in (WRONG, moved(LABELS, 5)):
+        guard.update(Evaluation({}, H, labels, objective))
+    with pytest.raises(TrainingError, match="empty"):
+        guard.update(Evaluation({}, H, np.zeros(40, dtype=int), objective))
     assert guard.verdict.kept == 2
-    assert guard.verdict.score == guard.score(slightly)
-
-
-def test_between_trained_states_the_higher_score_is_kept():
-    guard, _, _ = evaluated(moved(MANY, 5), MANY, moved(MANY, 1), baseline=MANY, graph=MANY_GRAPH)
-    assert guard.verdict.kept == 1
+    assert "watches for collapse only" in str(guard.verdict)
 
 
 def test_with_the_guard_off_the_last_state_is_kept():
@@ -145,12 +159,12 @@ def test_with_the_guard_off_the_last_state_is_kept():
 
 
 def test_a_restored_guard_continues_the_same():
-    labels = [moved(LABELS, n) for n in (4, 2, 3, 1)]
-    first, objective, _ = evaluated(*labels[:3])
-    second = Guard("on", GRAPH, LABELS, 4)
+    first, objective, _ = evaluated(WRONG, WRONG, baseline=WRONG)
+    second = Guard("on", EVIDENCE, WRONG, 4)
     second.restore(first.state(), first.best)
     for guard in (first, second):
-        guard.update(Evaluation({}, H, labels[3], objective))
+        guard.update(Evaluation({}, H, LABELS, objective))
+    assert first.verdict.kept == 2
     assert first.verdict == second.verdict
     assert first.best["value"].item() == second.best["value"].item()
 
@@ -204,12 +218,12 @@ def test_stopping_with_the_guard_off_is_an_error():
 
 
 def test_the_verdict_as_a_string():
-    assert str(Verdict(0.5, 0.625, kept=3, epochs=10)) == (
-        "Guard: kept epoch 3 of 10, better than k-means on the pretrained encoder "
-        "(neighbor agreement 0.625, k-means 0.500)."
+    assert str(Verdict(1.5, 2.625, kept=3, epochs=10, untrained=2.5)) == (
+        "Guard: kept epoch 3 of 10, which explains the items better than the clusters without training "
+        "(score 2.625, without training 2.500, k-means 1.500)."
     )
-    assert str(Verdict(0.5, 0.5, kept=0, epochs=4, stopped="the loss is NaN")) == (
-        "Guard: kept the state before training, no better than k-means on the pretrained encoder "
-        "(neighbor agreement 0.500, k-means 0.500). Training stopped early: the loss is NaN."
+    assert str(Verdict(0.5, 0.5, kept=0, epochs=4, stopped="the loss is NaN", untrained=0.5)) == (
+        "Guard: kept the clusters without training; no epoch explains the items better (score 0.500). "
+        "Training stopped early: the loss is NaN."
     )
     assert str(Verdict(0.5, 0.5, kept=0, epochs=4, mode="off")) == "Guard: off; the state after the last epoch is kept."

@@ -146,10 +146,11 @@ class Artifact:
                     setattr(model, name, tensors.pop(name))
             with limit:
                 objective = model.new_objective(encoder, seed=0)
+                model.encoder_, model.objective_ = encoder, objective
+                model.restore_notes(self.config.get("notes", {}))  # they may name another objective that assigns
             _load_state(objective, tensors, self.folder / _WEIGHTS)
-            model.encoder_, model.objective_ = encoder, objective.eval()
+            objective.eval()
             self._check_labels(model)
-            model.restore_notes(self.config.get("notes", {}))
             model.clusters_ = self.clusters()
             if tree := self.tree():
                 model.tree_ = tree

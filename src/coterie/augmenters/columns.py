@@ -59,3 +59,14 @@ def deduplicate_views(views: Sequence[Any], texts: Texts, n_views: int) -> tuple
         ]
         for number, column in enumerate(columns)
     )
+
+
+def column_views(table: Any, augmenter: ColumnsAugmenter) -> list[Any]:
+    """Return the columns of a data frame that the augmenter names."""
+    names = list(getattr(table, "columns", []))
+    if missing := [name for name in augmenter.names if name not in names]:
+        raise InputError(
+            f"The augmenter 'columns' needs the columns {', '.join(augmenter.names)}, but there is no {missing[0]!r}. "
+            "Give a data frame that has them, or fit(texts, views=[first, second])."
+        )
+    return [list(table[name]) for name in augmenter.names]

@@ -90,7 +90,7 @@ def run_job(job: Job, data: Dataset, folder: Path, test: Dataset | None = None) 
         **measured,
         "label_based": label_based(true_labels, scored),
         "label_free": label_free(data.items, model),
-        "assigned_by": model.objective_.assigned_by,
+        "assigned_by": model.objective_.final.assigned_by,
         "labels_sha256": hashlib.sha256(np.ascontiguousarray(scored.labels_, dtype="<i8").tobytes()).hexdigest(),
         "warnings": own_warnings,
         "versions": {"coterie": coterie.__version__} | {name: version(name) for name in _PACKAGES},

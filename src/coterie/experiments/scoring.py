@@ -86,7 +86,7 @@ class Curve:
         labels = evaluation.labels[rows]
         true_labels = self.data.true_labels[valid]
         scores: dict[str, Any] = {
-            "assigned_by": evaluation.objective.assigned_by,
+            "assigned_by": evaluation.objective.final.assigned_by,
             "acc": accuracy(true_labels, labels),
             "nmi": float(normalized_mutual_info_score(true_labels, labels)),
             "intra_true": _value_or_none(intra_distance, h, true_labels),

@@ -69,8 +69,8 @@ class AECL(DeepClusterer, name="aecl"):
     pseudo_labels: Literal["init", "kmeans"] = hyper(
         "init", "pseudo-labels of stage 2: initial labels, or k-means before every epoch of stage 1"
     )
-    assign_by: Literal["auto", "head"] = hyper(
-        "auto", "labels by the head, once it predicts nearly every cluster; head: always, as in the paper"
+    assign_by: Literal["auto", "head", "mixture"] = hyper(
+        "auto", "labels by the head, once it predicts nearly every cluster; head: always; mixture: as in `neighbors`"
     )
     attend_to: Literal["reference", "batch"] = hyper(
         "reference", "texts that an assigned text attends to: stored training texts; batch: as in the paper"

@@ -51,7 +51,9 @@ class ClusterBERT(TSDAE, name="clusterbert"):
     head_init: Literal["random", "centers"] = hyper(
         "random", "initial weights of the head: random, or the unit means of the pseudo-labels"
     )
-    assign_by: Literal["kmeans", "head"] = hyper("kmeans", "labels by k-means on the trained vectors, or by the head")
+    assign_by: Literal["kmeans", "head", "mixture"] = hyper(
+        "kmeans", "labels by k-means on the trained vectors, by the head, or by a mixture as in `neighbors`"
+    )
 
     def build_objective(self, network: Network) -> Objective:
         """Return the ClusterBERT objective."""

@@ -76,7 +76,9 @@ class DECCRL(TopicClusterer, name="deccrl"):
     min_df: int = hyper(2, "minimum number of texts that contain a word", ge=1)
     max_df: float = hyper(0.5, "maximum share of texts that contain a word", gt=0, le=1)
     stop_words: bool = hyper(True, "leave out English stop words, so that topics are readable")
-    assign_by: Literal["kmeans", "q"] = hyper("q", "labels by the largest q, or by k-means on the trained vectors")
+    assign_by: Literal["kmeans", "q", "mixture"] = hyper(
+        "q", "labels by the largest q, by k-means on the trained vectors, or by a mixture as in `neighbors`"
+    )
 
     def build_objective(self, network: Network) -> Objective:
         """Return the DECCRL objective."""
@@ -98,7 +100,7 @@ class DECCRLObjective(StudentTObjective):
             hp.n_clusters,
             degrees_of_freedom=hp.degrees_of_freedom,
             scale=hp.scale,
-            assign_by=hp.assign_by,
+            assign_by="q" if hp.assign_by == "q" else "kmeans",
         )
         self.hp = hp
         self.g = projection(network.dim)

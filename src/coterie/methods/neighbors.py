@@ -26,6 +26,7 @@ from coterie.clustering.mixture import (
     Evidence,
     MixtureSettings,
     calibrate,
+    fit_mixture,
     neighbor_weights,
     without_empty_clusters,
 )
@@ -103,8 +104,13 @@ class NeighborsObjective(Objective):
         """The mean embedding of each cluster (K, D)."""
         return self.mu
 
+    @property
+    def assigned_by(self) -> str:
+        """What assigns: the mixture, or the nearest neighbors."""
+        return self.hp.assign_by
+
     def initialize(self, corpus: Corpus, seed: int) -> None:
-        """Cluster the corpus, and store it in the classifier."""
+        """Cluster the corpus, from its labels where it has some, and store it in the classifier."""
         hp = self.hp
         e, counts = unit_rows(corpus.h.numpy()), corpus.counts.double().numpy()
         graph = knn_graph(e, hp.n_neighbors)
@@ -115,11 +121,15 @@ class NeighborsObjective(Objective):
         )  # fmt: skip
         weights = neighbor_weights(features.neighbors, counts, power=hp.similarity_power)
         evidence = Evidence(e, counts, self._words(corpus.items), weights)
-        mixture = choose_mixture(
-            evidence, features, self._starts(), self._settings(), evenness_penalty=hp.evenness_penalty
-        )
-        mixture = without_empty_clusters(calibrate(mixture, evidence))
-        mixture = mixture.reordered(np.argsort(-np.bincount(mixture.labels, counts, hp.n_clusters), kind="stable"))
+        if corpus.labels is not None:  # a training has found them; the clusters keep their order
+            fitted = fit_mixture(evidence, corpus.labels.numpy(), hp.n_clusters, self._settings())
+        else:
+            fitted = choose_mixture(
+                evidence, features, self._starts(), self._settings(), evenness_penalty=hp.evenness_penalty
+            )
+        mixture = without_empty_clusters(calibrate(fitted, evidence))
+        if corpus.labels is None:
+            mixture = mixture.reordered(np.argsort(-np.bincount(mixture.labels, counts, hp.n_clusters), kind="stable"))
         self.mu = cluster_means(corpus.h, corpus.counts, mixture.labels, hp.n_clusters)
         if isinstance(self.classifier, MixtureClassifier):
             self.classifier.store(mixture, evidence, corpus.h, graph, power=hp.similarity_power)

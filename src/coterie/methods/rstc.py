@@ -15,6 +15,7 @@ Departure: labels are computed and compared before every epoch, not at M increas
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -35,6 +36,9 @@ from coterie.objectives.pseudo_label import PseudoLabelObjective
 class RSTC(DeepClusterer, name="rstc"):
     """Instance discrimination, and a classifier trained on labels from optimal transport."""
 
+    assign_by: Literal["method", "mixture"] = hyper(
+        "method", "labels by the classifier, or by a mixture over the trained vectors as in `neighbors`"
+    )
     epochs: int = hyper(8, "multiples of `epoch_steps`, or passes over the texts, all stages included", ge=0)
     epoch_steps: int | None = hyper(25, "steps between two transports; none: one pass over the texts", ge=1)
     max_steps: int | None = hyper(None, "stop after this many steps even if epochs are left; none: no limit", ge=0)

@@ -44,7 +44,9 @@ class SCCL(DeepClusterer, name="sccl"):
     implementation: Literal["paper", "official"] = hyper(
         "paper", "official: if the views are the texts themselves, half the cluster loss, on the first view"
     )
-    assign_by: Literal["kmeans", "q"] = hyper("kmeans", "labels by k-means on the trained vectors, or by the largest q")
+    assign_by: Literal["kmeans", "q", "mixture"] = hyper(
+        "kmeans", "labels by k-means on the trained vectors, by the largest q, or by a mixture as in `neighbors`"
+    )
 
     kmeans_restarts: int = hyper(
         0, "random starts of the final k-means, 10 in the paper; 0: it starts from the trained centers", ge=0
@@ -66,7 +68,7 @@ class SCCLObjective(StudentTObjective):
             hp.n_clusters,
             degrees_of_freedom=hp.degrees_of_freedom,
             scale=hp.scale,
-            assign_by=hp.assign_by,
+            assign_by="q" if hp.assign_by == "q" else "kmeans",
         )
         self.hp = hp
         self.kmeans_restarts = hp.kmeans_restarts

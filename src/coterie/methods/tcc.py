@@ -37,6 +37,9 @@ from coterie.losses.entropy import kl_uniform
 class TCC(DeepClusterer, name="tcc"):
     """Contrast of clusters and contrast of items, connected by the soft assignments."""
 
+    assign_by: Literal["method", "mixture"] = hyper(
+        "method", "labels by the prototypes, or by a mixture over the trained vectors as in `neighbors`"
+    )
     head_lr: float = hyper(1e-4, "learning rate of everything but the encoder; low, because prototypes are short", ge=0)
     cluster_weight: float = hyper(
         0.5, "weight of the contrast of clusters; that of items is 1 - α", symbol="α", eq="9", ge=0, le=1

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -29,6 +30,9 @@ from coterie.hyper import hyper
 class TSDAE(DeepClusterer, name="tsdae"):
     """Adapts the encoder to the texts by denoising, then clusters by k-means."""
 
+    assign_by: Literal["method", "mixture"] = hyper(
+        "method", "labels by k-means, or by a mixture over the trained vectors as in `neighbors`"
+    )
     epochs: int = hyper(4, "multiples of `epoch_steps`, or passes over the texts", ge=0)
     epoch_steps: int | None = hyper(25, "steps of an epoch; none: one pass over the texts", ge=1)
     max_steps: int | None = hyper(None, "stop after this many steps even if epochs are left; none: no limit", ge=0)

@@ -30,16 +30,17 @@ def explain(verdict: Verdict, noun: str) -> str:
     """Return the guard's verdict for readers who do not know what a guard is."""
     if verdict.mode == "off":
         return "Training was not supervised: the state after the last epoch was kept."
-    more = "more" if verdict.score > verdict.baseline else "no more"
-    compared = (
-        f"Similar {noun} share a cluster {more} often than with plain k-means on the untrained encoder "
-        f"({verdict.score:.2f} against {verdict.baseline:.2f})."
-    )
     kept = (
         f"Of {count(verdict.epochs, 'epochs')} of training, the state after epoch {verdict.kept} was the best and was "
         "kept."
         if verdict.kept
-        else "Training did not help, so the state before training was kept."
+        else "No epoch of training was clearly better, so the clusters without training were kept."
     )
     stopped = f" It was stopped early: {verdict.stopped}." if verdict.stopped else ""
+    if verdict.untrained is None:
+        return f"{kept}{stopped}"
+    compared = (
+        f"Score: {verdict.score:.2f}; without training {verdict.untrained:.2f}, plain k-means {verdict.baseline:.2f}. "
+        f"It says how well the clusters explain the {noun}, by what was known before training."
+    )
     return f"{kept}{stopped} {compared}"

@@ -1,7 +1,17 @@
-"""Training may make clusters worse: the guard keeps the best epoch by a label-free score, compared with k-means."""
+"""Training may make clusters worse: the guard keeps the best epoch, or the untrained clusters, by a label-free score.
+
+The score of a labeling is J of the mixture (:mod:`coterie.clustering.mixture`) over the embeddings before training, the
+words and the neighbors. Training cannot change these, so it cannot raise the score without a better explanation of the
+items. J is taken where EM arrives from the labels, if it moves few items on its way, and of the labels as they are
+otherwise. It rises when clusters become more equal in size, whatever they contain, so their entropy is subtracted.
+
+Epoch 0 are the clusters without training. They remain where the score cannot tell: an epoch is kept only if its score
+is clearly higher than theirs, and of several epochs the one with the highest score.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,17 +19,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from torch import Tensor
 
+from coterie.clustering.mixture import Evidence, MixtureSettings, fit_mixture
 from coterie.contracts import Labels, Objective
 from coterie.errors import CollapseWarning, TrainingError
-from coterie.knn.graph import KNNGraph
-from coterie.knn.mutual_information import N_NEIGHBORS, neighbor_mutual_information
 
 if TYPE_CHECKING:
     from coterie.training.trainer import Evaluation
 
 Mode = Literal["on", "off"]
 _MIN_ENTROPY = 0.5  # of the cluster sizes, relative to k-means
-_INIT_MARGIN = 0.01  # the score favors the initial labels, which were made from the same neighbors
+_MIN_STEADY = 0.9  # share of the items that EM must leave in their cluster, to be a small change of the labels
+_MIN_GAIN = 0.006  # of J that an epoch must add, times log K: the information that a label can hold
+_EVENNESS = 2.0  # weight of the entropy of the cluster sizes
+_AS_THEY_ARE = MixtureSettings(max_rounds=0)
 
 
 @dataclass(frozen=True)
@@ -28,60 +40,78 @@ class Verdict:
 
     baseline: float  # score of k-means on the pretrained encoder
     score: float  # score of the state that was kept
-    kept: int  # epoch of that state; 0 is the state before training
+    kept: int  # epoch of that state; 0: the clusters without training
     epochs: int
     stopped: str = ""  # why training ended early
     mode: Mode = "on"
+    untrained: float | None = None  # score of the clusters without training; None: nothing is known to judge by
 
     def __str__(self) -> str:
         if self.mode == "off":
             return "Guard: off; the state after the last epoch is kept."
-        change = "better than" if self.score > self.baseline else "no better than"
-        kept = f"epoch {self.kept} of {self.epochs}" if self.kept else "the state before training"
+        kept = f"epoch {self.kept} of {self.epochs}" if self.kept else "the clusters without training"
         end = f" Training stopped early: {self.stopped}." if self.stopped else ""
+        if self.untrained is None:
+            return f"Guard: kept {kept}; it watches for collapse only, because the network started from scratch.{end}"
+        if not self.kept:
+            return f"Guard: kept {kept}; no epoch explains the items better (score {self.score:.3f}).{end}"
         return (
-            f"Guard: kept {kept}, {change} k-means on the pretrained encoder "
-            f"(neighbor agreement {self.score:.3f}, k-means {self.baseline:.3f}).{end}"
+            f"Guard: kept {kept}, which explains the items better than the clusters without training "
+            f"(score {self.score:.3f}, without training {self.untrained:.3f}, k-means {self.baseline:.3f}).{end}"
         )
 
 
 class Guard:
-    """Scores labels by their mutual information with the labels of neighbors, found before training."""
+    """Scores labels by a mixture over what was known before training.
 
-    def __init__(self, mode: Mode, graph: KNNGraph, baseline: Labels, n_clusters: int) -> None:
+    Without ``evidence`` nothing is known, as for pixels: then the last state that did not collapse is kept.
+    """
+
+    def __init__(self, mode: Mode, evidence: Evidence | None, baseline: Labels, n_clusters: int) -> None:
         self.active, self.n_clusters = mode == "on", n_clusters
         self.best: dict[str, Tensor] = {}
-        self._graph = graph.first(N_NEIGHBORS)
+        self._evidence = evidence
         self._entropy = _entropy(baseline, n_clusters)
-        score = self.score(baseline)
-        self.verdict = Verdict(score, score, kept=0, epochs=0, mode=mode)
+        j = self.score(baseline) if self.active else 0.0
+        self.verdict = Verdict(j, j, kept=0, epochs=0, mode=mode)
 
     def score(self, labels: Labels) -> float:
-        """Return the mutual information between the labels of neighbors, normalized to 0..1."""
-        return neighbor_mutual_information(self._graph, labels, self.n_clusters)
+        """Return J of ``labels`` (N,), after EM if that changes few of them, minus their weighted entropy."""
+        if self._evidence is None:
+            return 0.0
+        mixture = fit_mixture(self._evidence, labels, self.n_clusters)
+        if (mixture.labels == labels).mean() < _MIN_STEADY:
+            mixture = fit_mixture(self._evidence, labels, self.n_clusters, _AS_THEY_ARE)
+        return mixture.score - _EVENNESS * _entropy(labels, self.n_clusters)
 
     def begin(self, evaluation: Evaluation) -> None:
-        """Record the state before training as the best so far."""
+        """Record the untrained clusters as the best so far."""
         if self.active:
-            evaluation.record["guard"] = self.score(evaluation.labels)
-            self.verdict = replace(self.verdict, score=evaluation.record["guard"])
+            j = self._record(evaluation)
+            self.verdict = replace(self.verdict, score=j, untrained=None if self._evidence is None else j)
             self.best = _copy(evaluation.objective)
 
     def update(self, evaluation: Evaluation) -> None:
         """Record the score, keep the state if it is the best so far, and raise TrainingError on a collapse."""
         if not self.active:
             return
-        score, epoch = self.score(evaluation.labels), self.verdict.epochs + 1
-        evaluation.record["guard"] = score
+        score, epoch = self._record(evaluation), self.verdict.epochs + 1
         self.verdict = replace(self.verdict, epochs=epoch)
         self._check_collapse(evaluation.labels)
-        if score > self.verdict.score - (0 if self.verdict.kept else _INIT_MARGIN):
+        margin = _MIN_GAIN * math.log(self.n_clusters) if self.verdict.kept == 0 else 0.0
+        if score > self.verdict.score + margin or self._evidence is None:
             self.verdict = replace(self.verdict, score=score, kept=epoch)
             self.best = _copy(evaluation.objective)
 
     def skip(self) -> None:
         """Count an epoch whose labels mean nothing yet."""
         self.verdict = replace(self.verdict, epochs=self.verdict.epochs + 1)
+
+    def _record(self, evaluation: Evaluation) -> float:
+        score = self.score(evaluation.labels)
+        if self._evidence is not None:
+            evaluation.record["guard"] = score
+        return score
 
     def _check_collapse(self, labels: Labels) -> None:
         empty = self.n_clusters - len(np.unique(labels))
@@ -117,12 +147,14 @@ class Guard:
     def restore(self, state: dict[str, Any], best: dict[str, Tensor]) -> None:
         """Load what a checkpoint stored."""
         verdict = Verdict(**state)
-        str(verdict)  # fails here if a number is none, instead of after the training
+        f"{verdict.score:f}{verdict.baseline:f}{verdict}"  # fails here if a number is none, not after the training
         self.verdict, self.best = verdict, best
 
 
 def _copy(objective: Objective) -> dict[str, Tensor]:
-    return {name: value.detach().clone() for name, value in objective.trained_state().items()}
+    """Return the trained state; what assigns in its place is fitted anew to the embeddings."""
+    state = objective.trained_state().items()
+    return {name: value.detach().clone() for name, value in state if not name.startswith("closing.")}
 
 
 def _entropy(labels: Labels, n_clusters: int) -> float:

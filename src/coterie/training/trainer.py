@@ -39,6 +39,8 @@ class Evaluation:
 
 
 Callback = Callable[[Evaluation], None]
+Close = Callable[[Objective, Corpus], None]
+"""Lets another objective assign, fitted to the corpus as it is embedded now."""
 Views = Callable[[int], Sequence[Prepared]]
 """Given the index of an epoch, return the augmented views of all items, each prepared."""
 
@@ -66,6 +68,8 @@ class Trainer:
         *,
         guard: Guard,
         neighbors: Tensor | None = None,
+        untrained: Objective | None = None,
+        close: Close | None = None,
         checkpoint: Checkpoint | None = None,
         callbacks: Sequence[Callback] = (),
         on_epoch: Callable[[list[Record]], None] | None = None,
@@ -75,7 +79,8 @@ class Trainer:
             objective.initialize(corpus, self.seed)
             run = Run(
                 self, objective, corpus, views, guard,
-                neighbors=neighbors, checkpoint=checkpoint, callbacks=callbacks, on_epoch=on_epoch,
+                neighbors=neighbors, untrained=untrained, close=close, checkpoint=checkpoint, callbacks=callbacks,
+                on_epoch=on_epoch,
             )  # fmt: skip
             return run.train()
 
@@ -90,6 +95,8 @@ class Run:
     views: Views
     guard: Guard
     neighbors: Tensor | None = None  # (N, k) candidates for the item whose view is taken; None: the item itself
+    untrained: Objective | None = None  # its clusters are what training must improve; None: those of the objective
+    close: Close | None = None
     checkpoint: Checkpoint | None = None
     callbacks: Sequence[Callback] = ()
     on_epoch: Callable[[list[Record]], None] | None = None
@@ -228,8 +235,13 @@ class Run:
         corpus = self._encode_corpus()
         objective = self.objective.evaluation_copy().eval()
         objective.fit_assigner(corpus, self.settings.seed)
+        if self.step == 0 and self.guard.active:
+            objective.closing = self.untrained
+        elif self.close is not None:
+            self.close(objective, corpus)
         h = corpus.h.numpy()
-        evaluation = Evaluation(record, h, objective.assign_all(h).argmax(axis=1), objective, ends_stage)
+        labels = objective.assign_all(h, corpus.items).argmax(axis=1)
+        evaluation = Evaluation(record, h, labels, objective, ends_stage)
         with seeded(self.settings.seed):  # random draws of a callback do not change the training
             for callback in self.callbacks:
                 callback(evaluation)
