@@ -14,7 +14,7 @@ FIGURES := sccl-protocol clusterbert-figure-3
 .DEFAULT_GOAL := help
 .PHONY: help install demo docs pages figures test lint types layers check format clean dist lowest screenshot benchmarks \
   bench-encode bench-busy bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
-  bench-kmeans bench-neighbors bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
+  bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 21
@@ -103,6 +103,9 @@ bench-kmeans: $(READY) ## k-means on the papers' data sets
 bench-neighbors: $(READY) ## neighbors and k-means on the papers' data sets; continues from earlier results
 	$(BIN)/coterie bench run -m kmeans,neighbors -s helpdesk,papers -n 5 --preset cpu -o benchmarks/results/neighbors.jsonl
 	$(BIN)/coterie bench table benchmarks/results/neighbors.jsonl
+
+bench-held-out: $(READY) ## neighbors and k-means on all sets of texts, with those made from packages; which were tuned on
+	$(BIN)/python benchmarks/held_out.py
 
 bench-sccl: $(READY) ## SCCL and k-means on four data sets, and a report on the guard; continues from earlier results
 	$(BIN)/coterie bench run -m kmeans,sccl -s agnews,searchsnippets,stackoverflow --preset cpu

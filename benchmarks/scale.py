@@ -26,7 +26,9 @@ import numpy as np
 import torch
 from sklearn.metrics import normalized_mutual_info_score
 
-from coterie import KMeans, Neighbors, arrays, clusterer, datasets
+from coterie import KMeans, Neighbors, arrays, datasets
+from coterie.clustering import starts
+from coterie.clustering.mixture_classifier import MixtureClassifier
 from coterie.contracts import Labels, Vectors
 from coterie.data.vectors import VectorRows
 from coterie.encoders.bundled import BundledEncoder
@@ -35,7 +37,6 @@ from coterie.experiments.embedding_cache import CachedEncoder, default_folder
 from coterie.experiments.isolation import run_isolated
 from coterie.experiments.results import append_result
 from coterie.experiments.runner import peak_gb
-from coterie.knn.classifier import KNNClassifier
 from coterie.methods import neighbors
 from timing import elapsed
 
@@ -47,16 +48,15 @@ INNER_DIM = 64  # dimension of the subspace in which the clusters differ
 BLOCK = 50_000
 TIMED_FUNCTIONS: list[tuple[Any, str, str]] = [  # module or class, function, name in the table
     (neighbors, "knn_graph", "neighbors"),
-    (neighbors, "smooth", "smoothing"),
-    (neighbors, "compress", "compression"),
-    (neighbors, "kmeans_labels", "k-means"),
-    (neighbors, "linkage_labels", "linkage"),
-    (neighbors, "cosine_silhouette", "silhouette"),
-    (KNNClassifier, "store", "classifier"),
-    (clusterer, "_assign", "labels"),
+    (starts, "smooth", "smoothing"),
+    (starts, "compress", "compression"),
+    (starts, "kmeans_labels", "k-means"),
+    (starts, "linkage_labels", "linkage"),
+    (starts, "fit_mixture", "mixture"),
+    (MixtureClassifier, "store", "classifier"),
     (VectorRows, "sha256", "hash"),
 ]
-COLUMNS = ["neighbors", "smoothing", "compression", "k-means", "linkage", "silhouette", "classifier", "labels"]
+COLUMNS = ["neighbors", "smoothing", "compression", "k-means", "linkage", "mixture", "classifier"]
 Line = dict[str, Any]
 
 

@@ -42,7 +42,7 @@ SETTINGS: dict[str, tuple[float, ...]] = {
     "smoothing_rounds": (0, 1, 2, 3, 5),
     "embedding_weight": (10, 20, 40),
     "word_weight": (0, 0.5, 1, 2),
-    "neighbor_weight": (0, 2.5, 5, 10),
+    "neighbor_weight": (0, 5, 10, 20),
     "similarity_power": (0, 1, 3, 6),
 }
 SETTING_SETS = ["helpdesk", "tweet", "agnews", "searchsnippets"]

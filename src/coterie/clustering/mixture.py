@@ -47,7 +47,7 @@ class MixtureSettings:
 
     kappa: float = 20.0  # weight of the embeddings: the concentration of a von Mises-Fisher distribution
     beta: float = 1.0  # weight of the words
-    gamma: float = 5.0  # weight of the neighbors
+    gamma: float = 10.0  # weight of the neighbors
     prior: float = 0.5  # weight of log pi; 0: clusters have equal priors
     pseudo_words: float = 50.0  # words of the corpus distribution that are added to each cluster
     max_rounds: int = 15

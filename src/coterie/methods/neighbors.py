@@ -52,7 +52,7 @@ class Neighbors(Clusterer, name="neighbors"):
     )
     embedding_weight: float = hyper(20.0, "weight of the embeddings", symbol="κ", ge=0)
     word_weight: float = hyper(1.0, "weight of the words; 0: no words", symbol="β", ge=0)
-    neighbor_weight: float = hyper(5.0, "weight of the neighbors", symbol="γ", ge=0)
+    neighbor_weight: float = hyper(10.0, "weight of the neighbors", symbol="γ", ge=0)
     em_rounds: int = hyper(15, "rounds of EM at most", ge=1)
     min_df: int = hyper(3, "texts that a word must occur in", ge=1)
     max_df: float = hyper(0.2, "largest share of the texts that a word may occur in", gt=0, le=1)

@@ -1,0 +1,150 @@
+"""How well label-free criteria choose among the starts of `neighbors`, on subsets of the classes of four data sets.
+
+    python benchmarks/choice.py            # fit what is missing, and print the table
+    python benchmarks/choice.py --print    # print what is there
+
+Only the four sets that were tuned on are used. A subset has some classes, or all classes in uneven sizes (class r keeps
+a share of (1 + r)^-a), and at most 2,500 texts. Every start is fitted, and every criterion chooses one of the fits.
+Results are lines of benchmarks/results/choice.jsonl, one for each subset. True labels are used for the scores only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.metrics import normalized_mutual_info_score
+
+from coterie import datasets
+from coterie.arrays import unit_rows
+from coterie.clustering.kmeans import kmeans_labels
+from coterie.clustering.mixture import Evidence, MixtureSettings, fit_mixture, neighbor_weights
+from coterie.clustering.silhouette import cosine_silhouette
+from coterie.clustering.starts import STARTS, Features
+from coterie.contracts import Labels, Vectors
+from coterie.data.texts import check_texts
+from coterie.encoders.bundled import BundledEncoder
+from coterie.evaluation.metrics import accuracy
+from coterie.experiments.embedding_cache import CachedEncoder, default_folder
+from coterie.experiments.results import append_result
+from coterie.knn.graph import knn_graph
+from coterie.knn.mutual_information import neighbor_mutual_information
+from coterie.knn.neighborhood import word_features
+from coterie.words.vocabulary import Vocabulary
+
+OUT = Path("benchmarks") / "results" / "choice.jsonl"
+MAX_TEXTS = 2500
+SUBSETS = {  # numbers of classes, and exponents a of uneven sizes
+    "tweet": [89, 45, 30, 20],
+    "stackoverflow": [20, 10, 6, 0.5, 1.0, 1.5],
+    "searchsnippets": [8, 5, 4, 0.5, 1.0],
+    "agnews": [4, 3, 2, 0.5, 1.0],
+}
+N_REPEATS = 2  # random choices of classes
+Line = dict[str, Any]
+Criterion = Callable[[Line], float]
+CRITERIA: dict[str, Criterion] = {
+    **{f"J - {c:g} H": lambda fit, c=c: fit["score"] - c * fit["size_entropy"] for c in (0, 0.5, 1, 1.5, 2, 3, 4)},
+    "MI / H of neighbors": lambda fit: fit["neighbor_mi"],
+    "silhouette": lambda fit: fit["silhouette"],
+    "best by labels": lambda fit: fit["acc"] + fit["nmi"],
+}
+
+
+def choose_rows(true_labels: Labels, kind: float, seed: int) -> np.ndarray:
+    """Return the rows (N,) of a subset: ``kind`` classes, or all classes in uneven sizes if it is a float."""
+    rng = np.random.default_rng(seed)
+    classes = rng.permutation(np.unique(true_labels))
+    if isinstance(kind, float):
+        sizes = [max(int((true_labels == k).sum() / (1 + r) ** kind), 8) for r, k in enumerate(classes)]
+    else:
+        classes, sizes = classes[:kind], [len(true_labels)] * kind
+    parts = [rng.permutation(np.flatnonzero(true_labels == k))[:n] for k, n in zip(classes, sizes, strict=True)]
+    return np.sort(rng.permutation(np.concatenate(parts))[:MAX_TEXTS])
+
+
+def fit_all(texts: list[str], h: Vectors, true_labels: Labels) -> Line:
+    """Return the scores of k-means, and for every start its scores and what the criteria use."""
+    n_clusters = len(np.unique(true_labels))
+    e, counts = unit_rows(h), torch.ones(len(h), dtype=torch.float64)
+    words = word_features(texts, n_clusters, seed=0)
+    features = Features(e, knn_graph(e, 15), counts, words, n_clusters, 15, 3, 3.0, 3, 0.05, 0)
+    vocabulary = Vocabulary.from_texts(texts, min_df=3, max_df=0.2)
+    weights = neighbor_weights(features.neighbors, counts.numpy())
+    evidence = Evidence(e, counts.numpy(), vocabulary.incidence(texts), weights)
+    fits = []
+    for start in features.possible(STARTS):
+        labels = features.labels(start)
+        if labels is None:
+            continue
+        mixture = fit_mixture(evidence, labels, n_clusters, MixtureSettings())
+        measured = {
+            "score": mixture.score,
+            "size_entropy": mixture.size_entropy,
+            "neighbor_mi": neighbor_mutual_information(features.graph, mixture.labels, n_clusters),
+            "silhouette": cosine_silhouette(e, mixture.labels),
+        }
+        fits.append({"start": list(start), **measured, **_scores(true_labels, mixture.labels)})
+    kmeans = kmeans_labels(h, counts, n_clusters, n_init=10, seed=0)
+    return {"n": len(h), "k": n_clusters, "kmeans": _scores(true_labels, kmeans), "fits": fits}
+
+
+def _scores(true_labels: Labels, labels: Labels) -> Line:
+    nmi = normalized_mutual_info_score(true_labels, labels)
+    return {"acc": round(100 * accuracy(true_labels, labels), 2), "nmi": round(100 * nmi, 2)}
+
+
+def measure(done: list[Line]) -> None:
+    """Fit the subsets that have no result."""
+    for name, kinds in SUBSETS.items():
+        data = datasets.load(name)
+        texts = check_texts(data.texts)
+        encoder = CachedEncoder(inner=BundledEncoder(max_length=32, precision="float32"), folder=default_folder())
+        h = encoder.fit(texts.unique).embed(texts.unique)
+        first_row = np.unique(texts.inverse[texts.inverse >= 0], return_index=True)[1]
+        true_labels = data.true_labels[texts.inverse >= 0][first_row]
+        for kind in kinds:
+            for seed in range(1 if kind == kinds[0] else N_REPEATS):
+                wanted = {"set": name, "kind": kind, "seed": seed}
+                if any(wanted.items() <= line.items() for line in done):
+                    continue
+                rows = choose_rows(true_labels, kind, seed)
+                line = wanted | fit_all([texts.unique[row] for row in rows], h[rows], true_labels[rows])
+                append_result(OUT, line)
+                print(f"{name} {kind:g} {seed}", flush=True)
+
+
+def print_table(lines: list[Line]) -> None:
+    """Print for every criterion how much its choice gains over k-means."""
+    print(f"{len(lines)} subsets; gain over k-means in ACC / NMI\n")
+    print("| criterion | mean | worst | linkage chosen |\n|---|--:|--:|--:|")
+    for name, criterion in CRITERIA.items():
+        chosen = [max(line["fits"], key=criterion) for line in lines]
+        gains = np.array(
+            [[fit[m] - line["kmeans"][m] for m in ("acc", "nmi")] for fit, line in zip(chosen, lines, strict=True)]
+        )
+        mean, worst = (" / ".join(f"{value:+.1f}" for value in row) for row in (gains.mean(axis=0), gains.min(axis=0)))
+        print(f"| {name} | {mean} | {worst} | {sum(fit['start'][0] == 'linkage' for fit in chosen)} |")
+
+
+def main() -> None:
+    """Fit what is missing, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print", action="store_true", help="print what is there")
+    args = parser.parse_args()
+    if not args.print:
+        measure(_read())
+    print_table(_read())
+
+
+def _read() -> list[Line]:
+    return [json.loads(line) for line in OUT.read_text().splitlines()] if OUT.exists() else []
+
+
+if __name__ == "__main__":
+    main()
