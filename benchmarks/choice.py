@@ -154,9 +154,9 @@ def print_table(lines: list[Line]) -> None:
             [[fit[m] - line["kmeans"][m] for m in ("acc", "nmi")] for fit, line in zip(chosen, lines, strict=True)]
         )
         mean, worst = (" / ".join(f"{value:+.1f}" for value in row) for row in (gains.mean(axis=0), gains.min(axis=0)))
-        print(
-            f"| {name}{'' if settings == DEFAULT else ', ' + settings} | {mean} | {worst} | {sum(fit['start'][0] == 'linkage' for fit in chosen)} |"
-        )
+        label = name if settings == DEFAULT else f"{name}, {settings}"
+        n_linkage = sum(fit["start"][0] == "linkage" for fit in chosen)
+        print(f"| {label} | {mean} | {worst} | {n_linkage} |")
 
 
 def main() -> None:

@@ -143,10 +143,11 @@ def test_many_rows_are_processed_in_chunks(monkeypatch):
 def test_the_best_of_several_starts_has_the_highest_j():
     evidence, labels = make_evidence(n=300, noise=0.5)
     rng = np.random.default_rng(0)
-    good = fit_mixture(evidence, labels, 3)
+    settings = MixtureSettings(gamma=5)
+    good = fit_mixture(evidence, labels, 3, settings)
     for share in (0.5, 1.0):
         start = np.where(rng.random(300) < share, rng.integers(0, 3, size=300), labels)
-        assert good.score >= fit_mixture(evidence, start, 3).score - 1e-4
+        assert good.score >= fit_mixture(evidence, start, 3, settings).score - 1e-4
 
 
 def test_several_hundred_clusters():
