@@ -29,6 +29,7 @@ from coterie.knn.graph import KNNGraph
 from coterie.knn.neighborhood import neighbor_graph
 from coterie.progress import part
 from coterie.seeding import seeded
+from coterie.training import distributed
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard, Mode, Verdict
 from coterie.training.logs import Format, check_log, write_log
@@ -107,7 +108,9 @@ class DeepClusterer(Clusterer):
         """Fit while no other process uses the checkpoint."""
         check_settings(self)
         self._check_paths()
-        with exclusive(Path(self.checkpoint)) if self.checkpoint is not None else nullcontext():
+        distributed.start()
+        writes = self.checkpoint is not None and not distributed.rank()  # the first process does
+        with exclusive(Path(str(self.checkpoint))) if writes else nullcontext():
             return super()._fit(X, column, options)
 
     def _complete_options(self, X: Any, options: FitOptions) -> FitOptions:  # noqa: N803
@@ -126,15 +129,9 @@ class DeepClusterer(Clusterer):
         with part("views"):
             views = self._views(objective, corpus, fit)
             pretrained = self._pretrained_corpus(objective, corpus, fit)
-        with part("neighbors"):
-            untrained = self._untrained("kmeans", pretrained, fit.seed)
-            baseline = labels_of(untrained.objective_, pretrained)
-            graph = self._neighbor_graph(pretrained, baseline, fit.seed)
-        with part("start"):
-            if self.init != "kmeans":
-                untrained = self._untrained(self.init, pretrained, fit.seed)
+        baseline, graph, untrained = distributed.once(lambda: self._start(pretrained, fit.seed))
         from_scratch = objective.network.from_scratch
-        corpus = replace(corpus, labels=torch.from_numpy(labels_of(untrained.objective_, pretrained)))
+        corpus = replace(corpus, labels=torch.from_numpy(labels_of(untrained, pretrained)))
         guard = Guard(self.guard, self._evidence(pretrained, fit, from_scratch), baseline, self.n_clusters_)
         checkpoint = self._checkpoint(fit)
         with part("training"):
@@ -142,7 +139,7 @@ class DeepClusterer(Clusterer):
                 objective, corpus, views,
                 guard=guard,
                 neighbors=torch.from_numpy(graph.first(self.n_neighbors).mutual()),
-                untrained=None if from_scratch else untrained.objective_,
+                untrained=None if from_scratch else untrained,
                 close=self._close if self.assign_by == "mixture" else None,
                 checkpoint=checkpoint,
                 callbacks=fit.options.callbacks,
@@ -160,6 +157,16 @@ class DeepClusterer(Clusterer):
                 if self.assign_by == "mixture":
                     self._close(objective, final)
         return final
+
+    def _start(self, pretrained: Corpus, seed: int) -> tuple[Labels, KNNGraph, Objective]:
+        """Return the labels of k-means, the nearest neighbors, and the objective that labels training starts from."""
+        with part("neighbors"):
+            untrained = self._untrained("kmeans", pretrained, seed)
+            baseline = labels_of(untrained.objective_, pretrained)
+            graph = self._neighbor_graph(pretrained, baseline, seed)
+        with part("start"):
+            untrained = untrained if self.init == "kmeans" else self._untrained(self.init, pretrained, seed)
+        return baseline, graph, untrained.objective_
 
     def _fall_back(self, objective: Objective, corpus: Corpus, seed: int) -> None:
         """Let the method that trains nothing assign; the clusters of the objective become the same."""
@@ -248,7 +255,7 @@ class DeepClusterer(Clusterer):
         )  # fmt: skip
 
     def _checkpoint(self, fit: Fit) -> Checkpoint | None:
-        if self.checkpoint is None:
+        if self.checkpoint is None or distributed.rank():
             return None
         params = {name: repr(value) for name, value in self.get_params().items() if name not in _NOT_TRAINING}
         views = [[str(text) for text in view] for view in fit.options.views or ()]

@@ -12,7 +12,7 @@ from coterie.cli import naming, options
 from coterie.cli.assign import say_set_aside
 from coterie.cli.cluster_view import print_clusters
 from coterie.cli.input import Input, read_folder, read_input
-from coterie.cli.output import print_json, print_topics, progress, say
+from coterie.cli.output import is_worker, print_json, print_topics, progress, say
 from coterie.cli.report import make_page
 from coterie.cli.results import cluster_columns, for_spreadsheets, with_assignments
 from coterie.cli.targets import reserve_default_folder, reserve_folder
@@ -114,6 +114,8 @@ def cluster(
     start = time.perf_counter()
     with progress(quiet, show_progress):
         model.fit(given.items, **view_columns(model, given))
+    if is_worker():
+        return None
     table = _describe(model, given)
     if chosen is not None and dry_run:
         return naming.show_plan(model, given, chosen, as_json=as_json, quiet=quiet)

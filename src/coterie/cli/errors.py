@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from coterie.cli.output import is_worker, say
 from coterie.cli.targets import command_resources
 from coterie.printable import printable
 
@@ -41,6 +42,8 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         from coterie.errors import CoterieError
 
+        if is_worker() and command.__name__ != "cluster":  # one process is enough
+            return
         with warnings.catch_warnings(), command_resources():
             warnings.showwarning = _show_warning
             try:
@@ -91,11 +94,11 @@ def _printable_usage_errors() -> Iterator[None]:
 
 
 def _fail(message: str, code: int) -> None:
-    typer.echo(printable(message), err=True)
+    say(message)
     raise typer.Exit(code)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Print warnings of coterie in one line, and no warnings of libraries."""
     if category.__module__.startswith("coterie"):
-        typer.echo(printable(f"Warning: {message}"), err=True)
+        say(f"Warning: {message}")

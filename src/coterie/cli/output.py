@@ -26,12 +26,17 @@ _MIN_WIDTH = 40  # narrower tables cannot be read
 _WIDTH = 120  # of tables, where nothing is a terminal
 
 
+def is_worker() -> bool:
+    """Whether this is a process of torchrun that only helps the first: that one prints and writes."""
+    return os.environ.get("RANK", "0") != "0" and {"WORLD_SIZE", "MASTER_ADDR"} <= os.environ.keys()
+
+
 @contextmanager
 def progress(quiet: bool, mode: Progress | None = None) -> Iterator[None]:
     """Show progress with the time left on stderr, unless ``quiet``."""
     from coterie.progress_display import show_progress
 
-    if quiet:
+    if quiet or is_worker():
         yield
     else:
         with show_progress(mode.value if mode else "auto"):
@@ -40,7 +45,7 @@ def progress(quiet: bool, mode: Progress | None = None) -> Iterator[None]:
 
 def say(message: str, *, quiet: bool = False) -> None:
     """Print a message on stderr, unless ``quiet``."""
-    if not quiet:
+    if not quiet and not is_worker():
         typer.echo(printable(message), err=True)
 
 

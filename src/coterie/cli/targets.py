@@ -14,6 +14,8 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from coterie.cli.output import is_worker
+
 _locks: ContextVar[ExitStack] = ContextVar("locks")
 
 
@@ -36,7 +38,7 @@ def reserve_folder(out: Path | None, *, force: bool) -> None:
     """Raise :class:`InputError` if the folder ``out`` may not or cannot be written; else lock it."""
     from coterie.data.ownership import check_folder
 
-    if out is not None:
+    if out is not None and not is_worker():
         check_folder(out, overwrite=force)
         reserve(out)
 
@@ -56,6 +58,8 @@ def _is_reserved(out: Path, *, force: bool) -> bool:
     """Lock the folder ``out`` if it is free, and return whether it was."""
     from coterie.errors import InputError, LockedError
 
+    if is_worker():  # the first process writes
+        return True
     if os.path.lexists(out) and not force:
         return False
     try:

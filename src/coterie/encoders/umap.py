@@ -31,9 +31,7 @@ class UmapEncoder(Encoder, name="umap"):
 
     main_setting = "inner"
 
-    inner: str = hyper(
-        "bundled", "the encoder whose embeddings are reduced: a name, name:value or name(setting=value)"
-    )
+    inner: str = hyper("bundled", "the encoder whose embeddings are reduced: a name, name:value or name(setting=value)")
     n_components: int = hyper(5, "dimensions of the coordinates", symbol="d", ge=1)
     n_neighbors: int = hyper(
         15, "nearest neighbors that are kept together, and that place a new text", symbol="k", ge=2

@@ -17,6 +17,7 @@ from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage,
 from coterie.errors import InputError, TrainingError, TrainingStopped
 from coterie.progress import Advance, track
 from coterie.seeding import seeded
+from coterie.training import distributed
 from coterie.training.batches import batches, n_batches
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard
@@ -126,20 +127,31 @@ class Run:
 
     def train(self) -> list[Record]:
         """Train until the plan ends, the objective converges, or the guard stops; restore the guard's best state."""
-        if self.checkpoint is None or not self.checkpoint.restore(self):
-            self.guard.begin(self._evaluate({"stage": "init", "epoch": 0, "step": 0}))
-        with track("Training", self.total) as advance, interruptible() as stop_requested:
-            advance(self.step)
-            try:
-                while self.step < self.total and not self._converged():
-                    self._epoch(advance, stop_requested)
-            except TrainingError as error:
-                self.guard.stop(self.step, str(error))
-            except KeyboardInterrupt:
-                raise TrainingStopped(self._stop_message()) from None
-        self.guard.restore_best(self.objective)
+        with distributed.stopping_together(self._stop_message):
+            self._begin()
+            with track("Training", self.total) as advance, interruptible() as stop_requested, distributed.divided(self):
+                advance(self.step)
+                try:
+                    while self.step < self.total and not self._converged():
+                        self._epoch(advance, stop_requested)
+                except TrainingError as error:
+                    self.guard.stop(self.step, str(error))
+                except KeyboardInterrupt:
+                    raise TrainingStopped(self._stop_message()) from None
+            self.history, self.guard.verdict = distributed.once(lambda: (self.history, self.guard.verdict))
+            if distributed.rank() == 0:
+                self.guard.restore_best(self.objective)
+            distributed.copy_state(self.objective)
         self.objective.eval()
         return self.history
+
+    def _begin(self) -> None:
+        """Resume from the checkpoint, or evaluate the state before training."""
+        if distributed.once(lambda: self.checkpoint is not None and self.checkpoint.restore(self)):
+            distributed.copy_run(self)
+        else:
+            self._judge({"stage": "init", "epoch": 0, "step": 0}, self.guard.begin)
+        self.loss_of = distributed.loss_of(self.objective)
 
     def _converged(self) -> bool:
         """Whether to stop here. Checked between epochs only, also when a run resumes within one."""
@@ -158,10 +170,10 @@ class Run:
             if self.step == self.total:
                 break
             if self.step % self.steps_per_epoch:  # the last step of an epoch is saved after its record is written
-                stop = stop_requested()
+                stop = distributed.any_process(stop_requested())
                 self._save(due=stop or self.step % self.settings.checkpoint_every == 0, stop=stop)
         self._end_epoch(stage, epoch)
-        self._save(due=True, stop=stop_requested())
+        self._save(due=True, stop=distributed.any_process(stop_requested()))
 
     def _rows(self) -> Tensor:
         """Return the rows (B,) of this step. Passes over the items follow each other, independent of epochs."""
@@ -170,7 +182,7 @@ class Run:
 
     def _step(self, stage: Stage, rows: Tensor, advance: Advance) -> None:
         started = time.perf_counter()
-        terms = stage.loss(self._batch(rows))
+        terms = self.loss_of(stage.loss, self._batch(rows))
         loss = self.optimizer.step(terms, progress=self.step / self.total)
         self.objective.after_step()
         self.step += 1
@@ -201,6 +213,7 @@ class Run:
             with _input_errors_as_training_errors():
                 for hook in hooks:
                     hook(corpus, self.settings.seed)
+            distributed.copy_state(self.objective)
 
     def _batch(self, rows: Tensor) -> Batch:
         original = self.original[rows]
@@ -224,15 +237,20 @@ class Run:
         record: Record = {"stage": stage.name, "epoch": epoch + 1, "step": self.step, "seconds": seconds, **means}
         self.history.append(record)  # before the evaluation, which adds the guard's score to it
         if self.guard.active or self.callbacks:
+            ends = epoch + 1 == stage.epochs or self.step == self.total
+            judged = self.guard.update if stage.labeled else lambda _: self.guard.skip()
             with _input_errors_as_training_errors():
-                evaluation = self._evaluate(record, ends_stage=epoch + 1 == stage.epochs or self.step == self.total)
-            self.guard.update(evaluation) if stage.labeled else self.guard.skip()
-        if self.on_epoch is not None:
+                self._judge(record, judged, ends_stage=ends)
+        if self.on_epoch is not None and distributed.rank() == 0:
             self.on_epoch(self.history)
 
-    def _evaluate(self, record: Record, *, ends_stage: bool = True) -> Evaluation:
-        """Assign all items by a copy of the objective, so that evaluating changes nothing in the training."""
+    def _judge(self, record: Record, update: Callable[[Evaluation], None], *, ends_stage: bool = True) -> None:
+        """Evaluate the state, and give it to the guard: in one process, of embeddings by all."""
         corpus = self._encode_corpus()
+        distributed.once(lambda: update(self._evaluate(corpus, record, ends_stage=ends_stage)))
+
+    def _evaluate(self, corpus: Corpus, record: Record, *, ends_stage: bool) -> Evaluation:
+        """Assign all items by a copy of the objective, so that evaluating changes nothing in the training."""
         objective = self.objective.evaluation_copy().eval()
         objective.fit_assigner(corpus, self.settings.seed)
         if self.step == 0 and self.guard.active:
@@ -248,7 +266,7 @@ class Run:
         return evaluation
 
     def _encode_corpus(self) -> Corpus:
-        h = self.objective.network.encode(self.original)
+        h = distributed.encode(self.objective.network, self.original)
         if not torch.isfinite(h).all():
             raise TrainingError("the embeddings contain NaN or infinity")
         return replace(self.corpus, h=h)

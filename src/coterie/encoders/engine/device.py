@@ -26,13 +26,19 @@ _PROBE_SECONDS = 120
 def choose_device(name: str) -> torch.device:
     """Return the device of a setting, or raise :class:`InputError` when this machine does not have it."""
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        name = _own_gpu() if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError):
         raise InputError(f"`device` is {name!r}, which this machine does not have. Use auto or cpu.") from None
     return device
+
+
+def _own_gpu() -> str:
+    """Return the GPU of this process: each process that torchrun starts on a machine has its own."""
+    rank = os.environ.get("LOCAL_RANK", "")
+    return f"cuda:{int(rank) % torch.cuda.device_count()}" if rank.isdecimal() else "cuda"
 
 
 def choose_precision(name: Precision, device: torch.device) -> Precision:
