@@ -39,7 +39,7 @@ from coterie.words.vocabulary import Vocabulary
 
 OUT = Path("benchmarks") / "results" / "choice.jsonl"
 MAX_TEXTS = 2500
-SUBSETS = {  # numbers of classes, and exponents a of uneven sizes
+SUBSETS: dict[str, list[float]] = {  # numbers of classes, and exponents a of uneven sizes
     "tweet": [89, 45, 30, 20],
     "stackoverflow": [20, 10, 6, 0.5, 1.0, 1.5],
     "searchsnippets": [8, 5, 4, 0.5, 1.0],
@@ -50,8 +50,14 @@ CHOSEN = "J - 1.5 H"  # the criterion of `neighbors`
 N_REPEATS = 2  # random choices of classes
 Line = dict[str, Any]
 Criterion = Callable[[Line], float]
+
+
+def _penalized(c: float) -> Criterion:
+    return lambda fit: float(fit["score"] - c * fit["size_entropy"])
+
+
 CRITERIA: dict[str, Criterion] = {
-    **{f"J - {c:g} H": lambda fit, c=c: fit["score"] - c * fit["size_entropy"] for c in (0, 0.5, 1, 1.5, 2, 3, 4)},
+    **{f"J - {c:g} H": _penalized(c) for c in (0, 0.5, 1, 1.5, 2, 3, 4)},
     "MI / H of neighbors": lambda fit: fit["neighbor_mi"],
     "silhouette": lambda fit: fit["silhouette"],
     "best by labels": lambda fit: fit["acc"] + fit["nmi"],

@@ -51,7 +51,7 @@ class ClusterBERT(TSDAE, name="clusterbert"):
     head_init: Literal["random", "centers"] = hyper(
         "random", "initial weights of the head: random, or the unit means of the pseudo-labels"
     )
-    assign_by: Literal["kmeans", "head", "mixture"] = hyper(
+    assign_by: Literal["kmeans", "head", "mixture"] = hyper(  # type: ignore[assignment]
         "kmeans", "labels by k-means on the trained vectors, by the head, or by a mixture as in `neighbors`"
     )
 
