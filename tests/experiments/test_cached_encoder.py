@@ -17,6 +17,7 @@ def test_a_second_job_reads_the_embeddings_of_the_first(topics, tmp_path, monkey
     second = run_job(job, data, tmp_path)
     assert np.array_equal(first[1], second[1])
     assert first[0]["encode_seconds"] == second[0]["encode_seconds"]
+    assert first[0]["processor_seconds"] >= 0
 
 
 def test_texts_vocabulary_and_settings_are_part_of_the_key(tmp_path):
