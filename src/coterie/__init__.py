@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.encoders.encoder import make_encoder as make_encoder
     from coterie.methods.aecl import AECL as AECL
     from coterie.methods.agglomerative import Agglomerative as Agglomerative
+    from coterie.methods.cc import CC as CC
     from coterie.methods.clusterbert import ClusterBERT as ClusterBERT
     from coterie.methods.dec import DEC as DEC
     from coterie.methods.deccrl import DECCRL as DECCRL
@@ -35,10 +36,13 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.methods.kmeans import KMeans as KMeans
     from coterie.methods.neighbors import Neighbors as Neighbors
     from coterie.methods.rstc import RSTC as RSTC
+    from coterie.methods.scan import SCAN as SCAN
     from coterie.methods.sccl import SCCL as SCCL
+    from coterie.methods.selftrain import SelfTrain as SelfTrain
     from coterie.methods.spectral import Spectral as Spectral
     from coterie.methods.tcc import TCC as TCC
     from coterie.methods.tsdae import TSDAE as TSDAE
+    from coterie.methods.vascl import VaSCL as VaSCL
     from coterie.training.guard import Verdict as Verdict
     from coterie.training.trainer import Evaluation as Evaluation
 

@@ -10,8 +10,8 @@ from coterie.contracts import Batch, Corpus, Network
 from coterie.encoders.networks.linear import LinearNetwork
 from coterie.encoders.transformer import TransformerEncoder
 from coterie.errors import InputError, UnreadableTextWarning
-from coterie.methods import tsdae as module
 from coterie.methods.tsdae import TSDAE, TSDAEObjective
+from coterie.objectives import final_kmeans as module
 
 SHORT = {"n_clusters": 3, "epoch_steps": 4, "batch_size": 30}
 
@@ -101,7 +101,7 @@ def test_the_centers_are_those_of_kmeans_from_the_initial_clusters():
 @pytest.mark.parametrize("seed", [0, 7])
 def test_that_kmeans_gets_the_seed(monkeypatch, seed):
     seeds = []
-    monkeypatch.setattr(module, "kmeans_centers", lambda *_, seed, init: seeds.append(seed) or init)
+    monkeypatch.setattr(module, "kmeans_centers", lambda *_, seed, init, n_init: seeds.append(seed) or init)
     objective, corpus = initialized()
     objective.fit_assigner(corpus, seed)
     assert seeds == [seed]

@@ -7,6 +7,6 @@ from torch import nn
 WIDTH = 128  # d, the width of z in SCCL, AECL and RSTC
 
 
-def projection(dim: int, *, width: int = WIDTH) -> nn.Sequential:
-    """Return g: Linear(D, D), ReLU, Linear(D, d). SCCL Sec. 3.1, G_z of AECL."""
-    return nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, width))
+def projection(dim: int, *, width: int = WIDTH, bias: bool = True) -> nn.Sequential:
+    """Return g: Linear(D, D), ReLU, Linear(D, d). SCCL Sec. 3.1, G_z of AECL; VaSCL has no bias."""
+    return nn.Sequential(nn.Linear(dim, dim, bias=bias), nn.ReLU(), nn.Linear(dim, width, bias=bias))

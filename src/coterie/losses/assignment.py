@@ -44,3 +44,11 @@ def set_representation(log_q: Tensor, f: Tensor) -> Tensor:
     prevents underflow for clusters without a member in the batch: they are represented by the most probable row.
     """
     return F.normalize(log_q.softmax(dim=0).T @ f, dim=1)
+
+
+def neighbor_consistency(log_q: Tensor, log_q_neighbor: Tensor) -> Tensor:
+    r"""Return -\frac{1}{B} \sum_i \log \langle q_i, q_{n(i)} \rangle of items and their neighbors (B, K). SCAN Eq. 2.
+
+    It is 0 if both are in the same cluster for certain, and log K if both are uniform.
+    """
+    return -(log_q + log_q_neighbor).logsumexp(dim=1).mean()

@@ -71,3 +71,21 @@ def queue_contrast(z: Tensor, positive: Tensor, queue: Tensor, same: Tensor, *, 
     queue_logits = (z @ queue.T).masked_fill(same, -torch.inf)  # (B, L)
     logits = torch.cat([positive_logit, queue_logits], dim=1) / tau  # (B, 1 + L)
     return F.cross_entropy(logits, torch.zeros(len(z), dtype=torch.long, device=z.device))
+
+
+def neighborhood_contrast(z: Tensor, z_delta: Tensor, near: Tensor, *, tau: float) -> Tensor:
+    r"""Return the contrast of rows z (B, d) with perturbed rows z_delta (B, d), in both directions. VaSCL Eq. 5-6.
+
+    .. math::
+        \ell_{N(i)}(a, b) = -\log \frac{\exp(\cos(a, b) / \tau)}
+                                      {\exp(\cos(a, b) / \tau) + \sum_{k \in N(i)} \exp(\cos(a, z_k) / \tau)}
+
+    ``near`` (B, n) are the rows N(i) in the neighborhood of each row. The loss is 2 log(1 + n) for identical rows.
+    """
+    z, z_delta = F.normalize(z.float(), dim=1), F.normalize(z_delta.float(), dim=1)
+    positive = (z * z_delta).sum(dim=1, keepdim=True)  # (B, 1)
+    first = torch.zeros(len(z), dtype=torch.long, device=z.device)
+    losses = [
+        F.cross_entropy(torch.cat([positive, (a @ z.T).gather(1, near)], dim=1) / tau, first) for a in (z, z_delta)
+    ]
+    return losses[0] + losses[1]

@@ -14,17 +14,13 @@ Departure: vectors without tokens (tf-idf, precomputed) are reconstructed as vec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
-import torch
-from torch import Tensor
-
 from coterie.augmenters.augmenter import Augmenter
-from coterie.clustering.kmeans import NearestCenter, kmeans_centers
 from coterie.contracts import Batch, Corpus, Network, Objective, OutputVocabulary, Stage, Terms
 from coterie.deep import DeepClusterer
 from coterie.hyper import hyper
+from coterie.objectives.final_kmeans import FinalKMeansObjective
 
 
 class TSDAE(DeepClusterer, name="tsdae"):
@@ -56,24 +52,19 @@ class TSDAE(DeepClusterer, name="tsdae"):
         return TSDAEObjective(self, network)
 
 
-class TSDAEObjective(Objective):
+class TSDAEObjective(FinalKMeansObjective):
     """The decoder, and k-means on the embeddings of the texts without noise."""
 
     n_augmented = 1
-    transient = frozenset({"decoder", "initial_labels"})
-
-    initial_labels: Tensor  # (N,)
+    transient = FinalKMeansObjective.transient | {"decoder"}
 
     def __init__(self, hp: TSDAE, network: Network) -> None:
-        super().__init__(network)
-        self.hp = hp
+        super().__init__(network, hp.n_clusters, restarts=hp.kmeans_restarts)
         self.decoder = network.decoder(hp.decoder_layers, tied=hp.tie_decoder, vocabulary=hp.vocabulary)
-        self.nearest = NearestCenter(hp.n_clusters, network.dim)
-        self.register_buffer("initial_labels", torch.zeros(0, dtype=torch.long))
 
     def initialize(self, corpus: Corpus, seed: int) -> None:
         """Take the initial labels, and collect the output vocabulary of the decoder."""
-        self.initial_labels = torch.as_tensor(corpus.labels, device=self.nearest.mu.device).clone()
+        super().initialize(corpus, seed)
         self.decoder.initialize(corpus.items)
 
     def stages(self, epochs: int) -> Sequence[Stage]:
@@ -84,25 +75,3 @@ class TSDAEObjective(Objective):
         """Return L_rec."""
         (h,) = self.network(*batch.augmented)
         return {"reconstruction": self.decoder(h, batch.original)}
-
-    def fit_assigner(self, corpus: Corpus, seed: int) -> None:
-        """Place the centers by k-means, which starts at random or from the means of the initial clusters."""
-        k, restarts = self.hp.n_clusters, self.hp.kmeans_restarts
-        init = None if restarts else replace(corpus, labels=self.initial_labels.cpu()).means(k)
-        mu = kmeans_centers(corpus.h, corpus.counts, k, n_init=max(restarts, 1), seed=seed, init=init)
-        self.nearest.place(mu, corpus.h)
-
-    @property
-    def assigned_by(self) -> str:
-        """Return ``kmeans``."""
-        return "kmeans"
-
-    @property
-    def centers(self) -> Tensor:
-        """Return the centers of k-means (K, D)."""
-        return self.nearest.mu
-
-    def assign(self, h: Tensor) -> Tensor:
-        """Return q (B, K) in float64, by the nearest center."""
-        q: Tensor = self.nearest(h)
-        return q
