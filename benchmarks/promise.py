@@ -1,0 +1,165 @@
+"""The guard's promise: no default of a method that trains ends clearly below what takes seconds.
+
+On label sets of all kinds (few and many clusters, even and uneven, near and far) a method's labels must be no more than
+1 ACC and 0.5 NMI below the better of k-means and `neighbors`, with the true K and seed 0. Every result is a line of
+benchmarks/results/promise.jsonl; a run continues from earlier ones.
+
+    python benchmarks/promise.py run refine sccl [--sets agnews-near tweet ...] [--set trainable_layers=0]
+    python benchmarks/promise.py table
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import coterie
+from coterie import datasets
+from coterie.cli.options import parse_settings
+from coterie.clusterer import METHODS
+from coterie.evaluation.metrics import agreement
+
+RESULTS = Path(__file__).parent / "results" / "promise.jsonl"
+ENCODER = "bundled(max_length=32,precision=float32)"
+UNTRAINED = ("kmeans", "neighbors")
+MAX_LOSS = {"acc": 0.01, "nmi": 0.005}
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """Texts of some classes of a data set."""
+
+    source: str
+    n: int  # texts at most, drawn at random
+    classes: tuple[int, ...] = ()  # numbers of the classes; empty: all
+    largest: int = 0  # only so many of the largest classes
+    halving: bool = False  # each class has half as many texts as the one before, down to twenty
+    held_out: bool = False  # nothing was tuned on it
+
+    def load(self) -> tuple[list[str], np.ndarray]:
+        """Return texts and labels, the same in every run."""
+        data = datasets.load(self.source)
+        labels, rng = data.true_labels, np.random.default_rng(0)
+        by_size = np.argsort(-np.bincount(labels), kind="stable")
+        classes = list(self.classes) or by_size[: self.largest or None].tolist()
+        rows = np.flatnonzero(np.isin(labels, classes))
+        if self.halving:
+            parts = [rng.permutation(np.flatnonzero(labels == k)) for k in classes]
+            rows = np.concatenate([part[: max(800 // 2**i, 20)] for i, part in enumerate(parts)])
+        rows = np.sort(rng.permutation(rows)[: self.n])
+        return [data.texts[i] for i in rows], np.unique(labels[rows], return_inverse=True)[1]
+
+
+LABEL_SETS = {
+    "agnews": LabelSet("agnews", 2000),
+    "agnews-near": LabelSet("agnews", 1500, classes=(2, 3)),
+    "searchsnippets": LabelSet("searchsnippets", 2000),
+    "searchsnippets-far": LabelSet("searchsnippets", 1500, classes=(0, 4, 7)),
+    "searchsnippets-uneven": LabelSet("searchsnippets", 2000, halving=True),
+    "stackoverflow": LabelSet("stackoverflow", 3000),
+    "stackoverflow-few": LabelSet("stackoverflow", 1500, classes=(0, 5, 10, 15)),
+    "stackoverflow-uneven": LabelSet("stackoverflow", 2000, classes=tuple(range(8)), halving=True),
+    "tweet": LabelSet("tweet", 2472),
+    "tweet-large": LabelSet("tweet", 2000, largest=20),
+    "debian": LabelSet("debian", 2000, held_out=True),
+    "debian-coarse": LabelSet("debian-coarse", 2000, held_out=True),
+    "wordnet": LabelSet("wordnet", 2000, held_out=True),
+    "googlenews-t": LabelSet("googlenews-t", 2500, held_out=True),
+    "biomedical": LabelSet("biomedical", 2000, held_out=True),
+    "helpdesk": LabelSet("helpdesk", 1325, held_out=True),
+}
+
+
+def main() -> None:
+    """Run or print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["run", "table"])
+    parser.add_argument("methods", nargs="*")
+    parser.add_argument("--sets", nargs="+", default=list(LABEL_SETS), choices=list(LABEL_SETS))
+    parser.add_argument("--set", dest="settings", action="append", default=[])
+    arguments = parser.parse_args()
+    if arguments.command == "run":
+        for name in arguments.sets:
+            for method in (*UNTRAINED, *arguments.methods):
+                _run(name, method, arguments.settings if method not in UNTRAINED else [])
+    _print_table()
+
+
+def _run(name: str, method: str, settings: list[str]) -> None:
+    """Append the result of one method on one label set, unless there is one."""
+    key = {"set": name, "method": method, "settings": settings}
+    if any(key.items() <= result.items() for result in _results()):
+        return
+    texts, true_labels = LABEL_SETS[name].load()
+    k = int(true_labels.max()) + 1
+    cls = METHODS[method]
+    curve: list[dict[str, Any]] = []
+
+    def score(evaluation: Any) -> None:
+        curve.append({"record": evaluation.record, **_scores(distinct_truth, evaluation.labels)})
+
+    model = cls(n_clusters=k, encoder=ENCODER, **parse_settings(settings, cls, owner=f"method {method!r}"))
+    # labels of the distinct texts in the order of the corpus; a text with two labels counts with its first
+    first = {text: label for text, label in zip(reversed(texts), reversed(true_labels.tolist()), strict=True)}
+    distinct_truth = np.array([first[text] for text in sorted(first)])
+    started = time.perf_counter()
+    if method in UNTRAINED:
+        model.fit(texts)
+    else:
+        model.fit(texts, callback=score)
+    result = key | {
+        "n": len(texts),
+        "k": k,
+        "seconds": round(time.perf_counter() - started),
+        "version": coterie.__version__,
+    }
+    result |= _scores(true_labels, model.labels_)
+    if curve:
+        result["kept"] = model.guard_.kept
+        result["curve"] = [
+            {"guard": round(point["record"].get("guard", 0.0), 4), "acc": point["acc"], "nmi": point["nmi"]}
+            for point in curve
+        ]
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(result) + "\n")
+    print(f"{name} {method} {' '.join(settings)}: {100 * result['acc']:.1f} / {100 * result['nmi']:.1f}", flush=True)
+
+
+def _scores(true_labels: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    scores = agreement(true_labels, labels)
+    return {name: round(scores[name], 4) for name in MAX_LOSS}
+
+
+def _results() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
+
+
+def _print_table() -> None:
+    """Print ACC / NMI of every result, and whether the promise is kept."""
+    results = _results()
+    print("| set | N | K | k-means | neighbors | method | ACC / NMI | kept | promise | seconds |")
+    print("|---|--:|--:|--:|--:|---|--:|---|---|--:|")
+    for result in results:
+        if result["method"] in UNTRAINED:
+            continue
+        base = {r["method"]: r for r in results if r["set"] == result["set"] and r["method"] in UNTRAINED}
+        is_kept = all(result[name] >= max(r[name] for r in base.values()) - loss for name, loss in MAX_LOSS.items())
+        kept = f"epoch {result['kept']}" if result["kept"] else "untrained"
+        name = result["set"] + (" (held out)" if LABEL_SETS[result["set"]].held_out else "")
+        method = " ".join([result["method"], *result["settings"]])
+        cells = [name, result["n"], result["k"], *(_pair(base[other]) for other in UNTRAINED), method, _pair(result)]
+        print(f"| {' | '.join(map(str, [*cells, kept, 'yes' if is_kept else 'NO', result['seconds']]))} |")
+
+
+def _pair(result: dict[str, Any]) -> str:
+    return f"{100 * result['acc']:.1f} / {100 * result['nmi']:.1f}"
+
+
+if __name__ == "__main__":
+    main()
