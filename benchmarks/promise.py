@@ -23,6 +23,7 @@ import coterie
 from coterie import datasets
 from coterie.cli.options import parse_settings
 from coterie.clusterer import METHODS
+from coterie.deep import DeepClusterer
 from coterie.evaluation.metrics import agreement
 
 RESULTS = Path(__file__).parent / "results" / "promise.jsonl"
@@ -109,18 +110,18 @@ def _run(name: str, method: str, settings: list[str]) -> None:
     first = {text: label for text, label in zip(reversed(texts), reversed(true_labels.tolist()), strict=True)}
     distinct_truth = np.array([first[text] for text in sorted(first)])
     started = time.perf_counter()
-    if method in UNTRAINED:
-        model.fit(texts)
-    else:
+    if isinstance(model, DeepClusterer):
         model.fit(texts, callback=score)
-    result = key | {
+    else:
+        model.fit(texts)
+    result: dict[str, Any] = key | {
         "n": len(texts),
         "k": k,
         "seconds": round(time.perf_counter() - started),
         "version": coterie.__version__,
     }
     result |= _scores(true_labels, model.labels_)
-    if curve:
+    if isinstance(model, DeepClusterer):
         result["kept"] = model.guard_.kept
         result["curve"] = [
             {"guard": round(point["record"].get("guard", 0.0), 4), "acc": point["acc"], "nmi": point["nmi"]}

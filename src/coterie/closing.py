@@ -15,6 +15,7 @@ from coterie.arrays import unit_rows
 from coterie.clusterer import METHODS, Clusterer
 from coterie.clustering.mixture import Evidence, neighbor_weights
 from coterie.contracts import Corpus, Labels, Network, Objective
+from coterie.errors import InputError, TrainingError
 from coterie.knn.graph import knn_graph
 from coterie.words.vocabulary import Vocabulary
 
@@ -46,6 +47,19 @@ def close_by_mixture(objective: Objective, corpus: Corpus, n_clusters: int) -> C
     model = untrained_model(MIXTURE, replace(corpus, labels=labels), n_clusters, seed=0)
     objective.closing = model.objective_
     return model
+
+
+def fit_final_assigner(objective: Objective, corpus: Corpus, seed: int) -> None:
+    """Fit the assigner to the trained embeddings. Only without the guard can these be unusable."""
+    advice = "Lower encoder_lr or head_lr, use fewer epochs, or switch the guard on."
+    if not torch.isfinite(corpus.h).all():
+        raise TrainingError(f"After training the embeddings contain NaN or infinity. {advice}")
+    try:
+        objective.fit_assigner(corpus, seed)
+    except InputError as error:  # the texts were fine before training
+        raise TrainingError(
+            f"After training the embeddings are too similar to separate the clusters. {advice}"
+        ) from error
 
 
 def evidence_of(corpus: Corpus) -> Evidence:

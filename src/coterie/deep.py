@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
@@ -15,14 +16,22 @@ import torch
 
 from coterie.augmenters.augmenter import AUGMENTERS, Augmenter, make_augmenter
 from coterie.augmenters.columns import ColumnsAugmenter, column_views
-from coterie.closing import close_by_mixture, closing_notes, evidence_of, labels_of, restore_closing, untrained_model
+from coterie.closing import (
+    close_by_mixture,
+    closing_notes,
+    evidence_of,
+    fit_final_assigner,
+    labels_of,
+    restore_closing,
+    untrained_model,
+)
 from coterie.clusterer import METHODS, Clusterer
 from coterie.clustering.mixture import Evidence
 from coterie.contracts import Corpus, Labels, Network, Objective
 from coterie.data.atomic import check_writable
 from coterie.data.lock import exclusive
 from coterie.encoders.encoder import Encoder
-from coterie.errors import InputError, TrainingError
+from coterie.errors import InputError
 from coterie.fitting import Fit, FitOptions, with_embeddings
 from coterie.hyper import check_settings, hyper
 from coterie.knn.graph import KNNGraph
@@ -34,13 +43,15 @@ from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard, Mode, Verdict
 from coterie.training.logs import Format, check_log, write_log
 from coterie.training.optimizer import Schedule
+from coterie.training.stopping import Stopping
 from coterie.training.trainer import Callback, Record, Trainer, Views
 from coterie.training.views import augmented_views, identical_views, user_views
 
 AssignBy = Literal["method", "mixture", "auto", "head", "kmeans", "q"]
 """Who assigns; a method that has several ways of its own names them in place of ``method``."""
-_NOT_TRAINING = {"verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty", "random_state"}
-
+_NOT_TRAINING = {
+    "verbose", "checkpoint", "checkpoint_every", "log_dir", "log_format", "on_empty", "random_state", "time_budget",
+}  # fmt: skip
 _ORDER = "sorted"  # of the items: checkpoints of versions that kept the order of appearance do not fit
 
 
@@ -69,9 +80,9 @@ class DeepClusterer(Clusterer):
     n_neighbors: int = hyper(
         10, "a view is of one of so many nearest neighbors; 0: of the text itself", symbol="k", ge=0
     )
-    assign_by: AssignBy = hyper(
-        "method", "labels by the method itself, or by a mixture over the trained vectors, words and neighbors"
-    )
+    assign_by: AssignBy = hyper("method", "labels by the method itself, or by a mixture over the trained vectors")
+    patience: int | None = hyper(None, "stop after so many epochs without a higher score of the guard", ge=1)
+    time_budget: float | None = hyper(None, "seconds that a fit may take: training ends earlier to keep them", gt=0)
     guard: Mode = hyper("on", "keep the best epoch or the untrained clusters by a label-free score; off: keep the last")
     checkpoint: str | Path | None = hyper(None, "file from which a training can resume; `save` deletes it")
     checkpoint_every: int = hyper(50, "steps between two checkpoints", ge=1)
@@ -108,6 +119,7 @@ class DeepClusterer(Clusterer):
         """Fit while no other process uses the checkpoint."""
         check_settings(self)
         self._check_paths()
+        self._deadline = None if self.time_budget is None else time.perf_counter() + self.time_budget
         distributed.start()
         writes = self.checkpoint is not None and not distributed.rank()  # the first process does
         with exclusive(Path(str(self.checkpoint))) if writes else nullcontext():
@@ -153,7 +165,7 @@ class DeepClusterer(Clusterer):
             if guard.active and not guard.verdict.kept and not from_scratch:
                 self._fall_back(objective, final, fit.seed)
             else:
-                _fit_final_assigner(objective, final, fit.seed)
+                fit_final_assigner(objective, final, fit.seed)
                 if self.assign_by == "mixture":
                     self._close(objective, final)
         return final
@@ -252,6 +264,7 @@ class DeepClusterer(Clusterer):
             batch_size=self.batch_size, epochs=self.epochs, epoch_steps=self.epoch_steps, max_steps=self.max_steps,
             encoder_lr=self.encoder_lr, head_lr=self.head_lr, schedule=self.schedule,
             max_grad_norm=self.max_grad_norm, checkpoint_every=self.checkpoint_every, seed=seed,
+            stopping=Stopping(self.patience, self._deadline),
         )  # fmt: skip
 
     def _checkpoint(self, fit: Fit) -> Checkpoint | None:
@@ -284,16 +297,3 @@ class DeepClusterer(Clusterer):
         self.history_, self.guard_ = notes["history"], Verdict(**notes["guard"])
         if "closing" in notes:
             self.closing_ = restore_closing(notes["closing"], self.objective_, self.n_clusters_)
-
-
-def _fit_final_assigner(objective: Objective, corpus: Corpus, seed: int) -> None:
-    """Fit the assigner to the trained embeddings. Only without the guard can these be unusable."""
-    advice = "Lower encoder_lr or head_lr, use fewer epochs, or switch the guard on."
-    if not torch.isfinite(corpus.h).all():
-        raise TrainingError(f"After training the embeddings contain NaN or infinity. {advice}")
-    try:
-        objective.fit_assigner(corpus, seed)
-    except InputError as error:  # the texts were fine before training
-        raise TrainingError(
-            f"After training the embeddings are too similar to separate the clusters. {advice}"
-        ) from error

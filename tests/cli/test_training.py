@@ -34,12 +34,31 @@ def cluster(invoke, file, tmp_path):
 def test_training_reports_the_guard_and_leaves_no_checkpoint(invoke, cluster, tmp_path):
     run = cluster("-m", "sccl", *SHORT, "--log-dir", tmp_path / "log")
     assert "Guard: kept " in run.stderr
-    assert "k-means on the pretrained encoder" in run.stderr
+    assert "without training" in run.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "output"]
     rows = list(csv.DictReader((tmp_path / "log" / "history.csv").read_text().splitlines()))
     assert [row["epoch"] for row in rows] == ["1", "2"]
     assert all(float(row["loss"]) > 0 for row in rows)
     assert "Guard: kept " in invoke("info", tmp_path / "output" / "model").stdout.replace("\n", " ")
+
+
+def test_train_means_the_method_that_we_recommend(cluster, invoke, tmp_path):
+    run = cluster("--train", "--time-budget", "20s", "--set", "epochs=1", "--set", "epoch_steps=2", "--json")
+    assert "Guard: kept " in run.stderr
+    assert "refine" in invoke("info", tmp_path / "output").stdout
+    assert "--train" in cluster().stderr  # the method that trains nothing names it
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--train", "-m", "sccl"], "--train means the method 'refine', but --method names 'sccl'"),
+        (["--train", "--time-budget", "soon"], "'soon' is not a time"),
+        (["--time-budget", "5m"], "--time-budget is for methods that train; 'neighbors' trains nothing"),
+    ],
+)
+def test_wrong_options_of_training_are_named(cluster, options, message):
+    assert message in cluster(*options, code=2).stderr.replace("\n", " ")
 
 
 def test_views_are_read_from_columns(cluster):

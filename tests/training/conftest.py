@@ -17,13 +17,14 @@ from coterie.knn.graph import knn_graph
 from coterie.seeding import seeded
 from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard
+from coterie.training.stopping import Stopping
 from coterie.training.trainer import Run, Trainer
 
 LABELS = np.arange(14) % 2
 DATA = (np.random.default_rng(0).normal(size=(14, 4)) + 3 * LABELS[:, None]).astype(np.float32)
 SETTINGS = {
     "batch_size": 5, "epochs": 3, "epoch_steps": None, "max_steps": None, "encoder_lr": 0.01, "head_lr": 0.02,
-    "schedule": "constant", "max_grad_norm": None, "checkpoint_every": 1, "seed": 0,
+    "schedule": "constant", "max_grad_norm": None, "checkpoint_every": 1, "seed": 0, "stopping": Stopping(),
 }  # fmt: skip
 
 

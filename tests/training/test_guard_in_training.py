@@ -1,5 +1,7 @@
 """The guard in a training: it restores the best epoch, and stops a training that diverges or collapses."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from coterie.contracts import Corpus, Stage
 from coterie.errors import CollapseWarning, InputError, TrainingError
 from coterie.methods.sccl import SCCL
 from coterie.training.guard import Guard
+from coterie.training.stopping import Stopping
 
 
 def shifted(by):
@@ -176,3 +179,29 @@ def test_where_training_does_not_help_the_model_is_that_of_the_method_that_train
     np.testing.assert_allclose(model.cluster_centers_, untrained.cluster_centers_, atol=1e-6)
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(coterie.load(tmp_path / "model").predict(texts + new), model.predict(texts + new))
+
+
+def test_training_ends_after_epochs_without_a_higher_score(train, toy):
+    trained = train(toy, guard="on", epochs=10, stopping=Stopping(patience=2), encoder_lr=0.0, head_lr=0.0)
+    assert len(trained.history) == 3  # the first, and two that are no better
+    assert len(train(toy, guard="on", epochs=5, encoder_lr=0.0, head_lr=0.0).history) == 5
+
+
+def test_training_ends_when_the_time_is_up_and_its_last_epoch_is_judged(train, toy):
+    class Slow(toy):
+        def after_step(self):
+            super().after_step()
+            time.sleep(0.05)
+
+    trained = train(Slow, guard="on", epochs=1000, stopping=Stopping(deadline=time.perf_counter() + 0.6))
+    assert 3 <= trained.history[-1]["step"] < 20
+    assert "guard" in trained.history[-1]
+    assert train(toy, stopping=Stopping(deadline=time.perf_counter() - 1)).history == []
+
+
+def test_a_fit_keeps_its_time_budget(topics):
+    model = SCCL(n_clusters=3, encoder="tfidf", epochs=10**6, max_steps=None, init="kmeans", time_budget=3.0)
+    start = time.perf_counter()
+    model.fit(topics[0])
+    assert 2 < time.perf_counter() - start < 3.6
+    assert model.history_[-1]["step"] < 10**6

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coterie.cli import naming, options
 from coterie.cli.assign import say_set_aside
@@ -16,7 +14,7 @@ from coterie.cli.output import is_worker, print_json, print_topics, progress, sa
 from coterie.cli.report import make_page
 from coterie.cli.results import cluster_columns, for_spreadsheets, with_assignments
 from coterie.cli.targets import reserve_default_folder, reserve_folder
-from coterie.cli.training_options import kept_checkpoint, training_settings, view_columns
+from coterie.cli.training_options import chosen_method, kept_checkpoint, training_settings, view_columns
 
 if TYPE_CHECKING:
     from coterie.clusterer import Clusterer
@@ -26,27 +24,14 @@ if TYPE_CHECKING:
 
 def cluster(
     files: options.Files,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="A new folder for the results.",
-            show_default="FILE-clusters, numbered if taken",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    no_save: Annotated[
-        bool, typer.Option("--no-save", help="Only show the clusters, write nothing.", rich_help_panel="Output")
-    ] = False,
+    out: options.ResultFolder = None,
+    no_save: options.NoSave = False,
     n_clusters: options.NClusters = "auto",
-    method: Annotated[
-        str, typer.Option("--method", "-m", help="The method; `coterie methods` lists them.")
-    ] = "neighbors",
+    method: options.Method = None,
+    train: options.Train = False,
+    time_budget: options.TimeBudget = None,
     encoder: options.EncoderName = None,
-    items: Annotated[
-        options.InputType, typer.Option("--items", help="What is clustered.", rich_help_panel="Input")
-    ] = options.InputType.texts,
+    items: options.Items = options.InputType.texts,
     column: options.Column = None,
     text_columns: options.TextColumns = None,
     file_format: options.Format = None,
@@ -64,12 +49,8 @@ def cluster(
     settings: options.Settings = None,
     augment: options.AugmenterName = None,
     checkpoint: options.Checkpoint = None,
-    log_dir: Annotated[
-        Path | None, typer.Option("--log-dir", help="Folder for a log of every epoch.", rich_help_panel="Training")
-    ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Do not write the page report.html.", rich_help_panel="Output")
-    ] = False,
+    log_dir: options.LogDir = None,
+    no_report: options.NoReport = False,
     no_texts: options.NoTexts = False,
     raw: options.Raw = False,
     force: options.Force = False,
@@ -89,9 +70,8 @@ def cluster(
     """
     from coterie.clusterer import METHODS
     from coterie.clustering.n_clusters import n_clusters_range
-    from coterie.wording import count
 
-    cls = METHODS[method]
+    cls = METHODS[method := chosen_method(method, train=train)]
     chosen = naming.chosen_language_model(name_with, language_model, items, dry_run=dry_run)
     n_clusters_range(n_clusters)  # before the file is read
     force = force or overwrite
@@ -106,11 +86,12 @@ def cluster(
         min_confidence=min_confidence or 0.0,
         on_empty=on_empty.value,
         random_state=seed,
-        **training_settings(cls, augment=augment, checkpoint=checkpoint, log_dir=log_dir, out=out),
+        **training_settings(
+            cls, augment=augment, checkpoint=checkpoint, log_dir=log_dir, time_budget=time_budget, out=out
+        ),
         **options.parse_settings(settings, cls, owner=f"method {method!r}"),
     )
-    say(f"{count(given.table.n_rows, given.noun)} from {given.source}", quiet=quiet)
-    say(f"The results go to the folder {out}." if out else "Nothing is saved (--no-save).", quiet=quiet or dry_run)
+    _say_begin(given, out, quiet=quiet, dry_run=dry_run)
     start = time.perf_counter()
     with progress(quiet, show_progress):
         model.fit(given.items, **view_columns(model, given))
@@ -160,12 +141,22 @@ def _read(files: list[str], items: options.InputType, **how: Any) -> Input:
     return read_input(files, **how)
 
 
+def _say_begin(given: Input, out: Path | None, *, quiet: bool, dry_run: bool) -> None:
+    """Say what is read, and where the results go."""
+    from coterie.wording import count
+
+    say(f"{count(given.table.n_rows, given.noun)} from {given.source}", quiet=quiet)
+    say(f"The results go to the folder {out}." if out else "Nothing is saved (--no-save).", quiet=quiet or dry_run)
+
+
 def _say_model(model: Clusterer, seconds: float, *, quiet: bool) -> None:
     """Say what the guard kept, which numbers of clusters are good, and how long it took."""
     from coterie.wording import count
 
     if hasattr(model, "guard_"):
         say(str(model.guard_), quiet=quiet)
+    elif model.name == "neighbors":
+        say("Nothing was trained. Training for minutes may improve the clusters: --train", quiet=quiet)
     for sentence in model.n_clusters_curve_.sentences if model.n_clusters_curve_ else ():
         say(sentence, quiet=quiet)
     say(f"{count(model.n_clusters_, 'clusters')} in {seconds:.0f} s.", quiet=quiet)

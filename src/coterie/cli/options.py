@@ -155,6 +155,42 @@ ShowProgress = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")]
+ResultFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="A new folder for the results.",
+        show_default="FILE-clusters, numbered if taken",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Items = Annotated[InputType, typer.Option("--items", help="What is clustered.", rich_help_panel=_INPUT)]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method", "-m", help="The method; `coterie methods` lists them.", show_default="neighbors, trains nothing"
+    ),
+]
+Train = Annotated[
+    bool,
+    typer.Option("--train", help="Train for minutes: the method refine.", rich_help_panel=_TRAINING),
+]
+TimeBudget = Annotated[
+    str | None,
+    typer.Option(
+        "--time-budget", help="End training early to be done in this time, such as 5m.", rich_help_panel=_TRAINING
+    ),
+]
+LogDir = Annotated[
+    Path | None, typer.Option("--log-dir", help="Folder for a log of every epoch.", rich_help_panel=_TRAINING)
+]
+NoReport = Annotated[
+    bool, typer.Option("--no-report", help="Do not write the page report.html.", rich_help_panel=_OUTPUT)
+]
+NoSave = Annotated[
+    bool, typer.Option("--no-save", help="Only show the clusters, write nothing.", rich_help_panel=_OUTPUT)
+]
 Checkpoint = Annotated[
     Path | None,
     typer.Option(

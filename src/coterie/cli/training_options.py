@@ -9,19 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.cli.output import say
 
+TRAINED = "refine"
+"""The method that --train means."""
+
 if TYPE_CHECKING:
     from coterie.cli.input import Input
     from coterie.clusterer import Clusterer
 
 
 def training_settings(
-    cls: type[Clusterer], *, augment: str | None, checkpoint: Path | None, log_dir: Path | None, out: Path | None
+    cls: type[Clusterer],
+    *,
+    augment: str | None,
+    checkpoint: Path | None,
+    log_dir: Path | None,
+    time_budget: str | None = None,
+    out: Path | None,
 ) -> dict[str, Any]:
     """Return the settings that the options set; raise an error if the method trains nothing."""
     from coterie.deep import DeepClusterer
     from coterie.errors import InputError
+    from coterie.experiments.estimate import parse_duration
 
-    options = {"--augment": augment, "--checkpoint": checkpoint, "--log-dir": log_dir}
+    options = {"--augment": augment, "--checkpoint": checkpoint, "--log-dir": log_dir, "--time-budget": time_budget}
     if not issubclass(cls, DeepClusterer):
         for option, value in options.items():
             if value is not None:
@@ -29,8 +39,18 @@ def training_settings(
         return {}
     if checkpoint is None and out is not None:
         checkpoint = out.parent / f"{out.name}.checkpoint"
-    settings = {"augmenter": augment, "checkpoint": checkpoint, "log_dir": log_dir}
+    seconds = None if time_budget is None else parse_duration(time_budget)
+    settings = {"augmenter": augment, "checkpoint": checkpoint, "log_dir": log_dir, "time_budget": seconds}
     return {name: value for name, value in settings.items() if value is not None}
+
+
+def chosen_method(method: str | None, *, train: bool) -> str:
+    """Return the method: the one that is named, or with --train the one that we recommend for training."""
+    from coterie.errors import InputError
+
+    if method is not None and train:
+        raise InputError(f"--train means the method {TRAINED!r}, but --method names {method!r}: use one of the two.")
+    return TRAINED if train else method or "neighbors"
 
 
 @contextmanager

@@ -42,6 +42,7 @@ EXCLUDED = frozenset(
         "checkpoint_every",
         "log_dir",
         "log_format",
+        "time_budget",
     }
 )
 """Settings that a recipe cannot set: the runner sets them, or they do not influence a result."""

@@ -45,6 +45,7 @@ class Refine(DeepClusterer, name="refine"):
     encoder_lr: float = hyper(5e-5, "learning rate of the layers of the encoder", ge=0)
     head_lr: float = hyper(1e-3, "learning rate of the centers, and of a small network above the encoder", ge=0)
     schedule: Literal["constant", "linear"] = hyper("constant", "of the learning rates: constant, or linear decay")
+    patience: int | None = hyper(2, "stop after so many epochs without a higher score of the guard", ge=1)
     instance_weight: float = hyper(1.0, "weight of the instance loss between neighbors", symbol="η", ge=0)
     temperature: float = hyper(0.1, "temperature of the instance loss", symbol="τ", gt=0)
     pseudo_label_weight: float = hyper(1.0, "weight of the pseudo-labels", symbol="λ", ge=0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ import torch
 from torch import Tensor
 
 from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Vectors
-from coterie.errors import InputError, TrainingError, TrainingStopped
+from coterie.errors import TrainingError, TrainingStopped
 from coterie.progress import Advance, track
 from coterie.seeding import seeded
 from coterie.training import distributed
@@ -23,6 +22,7 @@ from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard
 from coterie.training.interrupt import interruptible
 from coterie.training.optimizer import Optimizer, Schedule
+from coterie.training.stopping import Stopping, input_errors_as_training_errors
 
 Record = dict[str, Any]
 """The log of one epoch: stage, epoch, step, seconds, mean loss terms, guard score."""
@@ -60,6 +60,7 @@ class Trainer:
     max_grad_norm: float | None
     checkpoint_every: int
     seed: int
+    stopping: Stopping = field(default_factory=Stopping)
 
     def run(  # noqa: PLR0913
         self,
@@ -103,6 +104,7 @@ class Run:
     on_epoch: Callable[[list[Record]], None] | None = None
 
     step: int = 0
+    evaluation_seconds: float = 0.0  # of the last evaluation
     history: list[Record] = field(default_factory=list)
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -132,7 +134,7 @@ class Run:
             with track("Training", self.total) as advance, interruptible() as stop_requested, distributed.divided(self):
                 advance(self.step)
                 try:
-                    while self.step < self.total and not self._converged():
+                    while self.step < self.total and not self._converged() and not self._is_late():
                         self._epoch(advance, stop_requested)
                 except TrainingError as error:
                     self.guard.stop(self.step, str(error))
@@ -155,7 +157,12 @@ class Run:
 
     def _converged(self) -> bool:
         """Whether to stop here. Checked between epochs only, also when a run resumes within one."""
-        return self.step % self.steps_per_epoch == 0 and self.objective.converged
+        if self.step % self.steps_per_epoch:
+            return False
+        return self.objective.converged or self.settings.stopping.is_stale(self.history)
+
+    def _is_late(self) -> bool:
+        return self.settings.stopping.is_late(self.evaluation_seconds)
 
     def _epoch(self, advance: Advance, stop_requested: Callable[[], bool]) -> None:
         """Train from the current step to the end of its epoch."""
@@ -167,6 +174,8 @@ class Run:
         self.objective.train()
         for _ in range(done, self.steps_per_epoch):
             self._step(stage, self._rows(), advance)
+            if self._is_late():
+                self.total = self.step  # the plan ends here
             if self.step == self.total:
                 break
             if self.step % self.steps_per_epoch:  # the last step of an epoch is saved after its record is written
@@ -210,7 +219,7 @@ class Run:
         hooks = [hook for hook in (stage.before if epoch == 0 else None, stage.before_epoch) if hook]
         if hooks:
             corpus = self._encode_corpus()
-            with _input_errors_as_training_errors():
+            with input_errors_as_training_errors():
                 for hook in hooks:
                     hook(corpus, self.settings.seed)
             distributed.copy_state(self.objective)
@@ -239,15 +248,17 @@ class Run:
         if self.guard.active or self.callbacks:
             ends = epoch + 1 == stage.epochs or self.step == self.total
             judged = self.guard.update if stage.labeled else lambda _: self.guard.skip()
-            with _input_errors_as_training_errors():
+            with input_errors_as_training_errors():
                 self._judge(record, judged, ends_stage=ends)
         if self.on_epoch is not None and distributed.rank() == 0:
             self.on_epoch(self.history)
 
     def _judge(self, record: Record, update: Callable[[Evaluation], None], *, ends_stage: bool = True) -> None:
         """Evaluate the state, and give it to the guard: in one process, of embeddings by all."""
+        started = time.perf_counter()
         corpus = self._encode_corpus()
         distributed.once(lambda: update(self._evaluate(corpus, record, ends_stage=ends_stage)))
+        self.evaluation_seconds = time.perf_counter() - started
 
     def _evaluate(self, corpus: Corpus, record: Record, *, ends_stage: bool) -> Evaluation:
         """Assign all items by a copy of the objective, so that evaluating changes nothing in the training."""
@@ -287,12 +298,3 @@ def _stage_of(stages: Sequence[Stage], number: int) -> tuple[Stage, int]:
             return stage, number
         number -= stage.epochs
     raise IndexError(number)
-
-
-@contextmanager
-def _input_errors_as_training_errors() -> Iterator[None]:
-    """Explain an input error that training has caused: the items were fine at the start."""
-    try:
-        yield
-    except InputError as error:
-        raise TrainingError("the embeddings have become too similar to separate the clusters") from error
