@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 
+from coterie.calibration import calibrate
 from coterie.clustering.n_clusters import NClusters, n_clusters_range
 from coterie.contracts import Corpus, Labels, Network, Objective, Vectors
 from coterie.data.rows import OnEmpty, Rows, with_columns
@@ -225,7 +226,9 @@ class Clusterer(
             with part("embedding"):
                 objective = self.new_objective(encoder, seed)
                 corpus = embed_corpus(objective.network, rows, options.vectors)
-            corpus = self._train(objective, corpus, Fit(rows, encoder, seed, options))
+            before = corpus
+            corpus = self._train(objective, before, Fit(rows, encoder, seed, options))
+            calibrate(objective, corpus, (corpus if objective.network.from_scratch else before).h.numpy(), seed=seed)
             self.encoder_, self.objective_ = encoder, objective.eval()
             self.n_texts_, self.texts_sha256_ = rows.n_rows, rows.sha256()
             found = most_probable(objective, corpus.h.numpy(), corpus.items).above(self.min_confidence)

@@ -31,6 +31,7 @@ OutputVocabulary = Literal["corpus", "all"]
 """The tokens that a decoder predicts: those of the corpus, or the whole vocabulary of the encoder."""
 
 _CHUNK = 65_536  # rows per step of a sum over all items
+_SMALLEST = 1e-12  # below which a probability is none
 _TILE = 128  # rows assigned at once, always: products of other heights may round differently
 _TEXTS = 8192  # items of a call of `assign_items`
 
@@ -155,6 +156,26 @@ class Stage:
     """False: the labels of its epochs mean nothing yet, so the guard does not judge them."""
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """How probabilities are made realistic: a temperature T, and noise that is shared by all clusters."""
+
+    temperature: float = 1.0
+    noise: float = 0.0
+
+    def apply(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the realistic probabilities (N, K) of q (N, K)."""
+        if self == Calibration():
+            return q
+        return self.apply_to_log(np.log(q + _SMALLEST))
+
+    def apply_to_log(self, log_q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the realistic probabilities (N, K) of log q (N, K)."""
+        p = np.exp((log_q - log_q.max(axis=1, keepdims=True)) / self.temperature)
+        p /= p.sum(axis=1, keepdims=True)
+        return np.asarray((1 - self.noise) * p + self.noise / p.shape[1])
+
+
 class Objective(nn.Module, ABC):
     """What a method adds to a network: parameters, losses, and cluster assignment."""
 
@@ -170,6 +191,7 @@ class Objective(nn.Module, ABC):
         self.network = network
         self.closing: Objective | None = None
         """Assigns in place of this objective: the groups without training, or a mixture over the trained embeddings."""
+        self.calibration = Calibration()  # of all that :meth:`assign_all` returns
 
     @abstractmethod
     def initialize(self, corpus: Corpus, seed: int) -> None:
@@ -213,18 +235,19 @@ class Objective(nn.Module, ABC):
 
     @torch.inference_mode()
     def assign_all(self, h: Vectors, items: Items | None = None) -> NDArray[np.float64]:
-        """Return q (N, K) of h (N, D), and of the ``items`` where they are known."""
+        """Return calibrated q (N, K) of h (N, D), and of the ``items`` where they are known."""
         if self.closing is not None:
-            return self.closing.assign_all(h, items)
+            return self.calibration.apply(self.closing.assign_all(h, items))
         if self.assign_batch_size:
-            return np.asarray(self.in_chunks(self.assign, torch.from_numpy(h), len(h)).double().numpy())
+            q = self.in_chunks(self.assign, torch.from_numpy(h), len(h))
+            return self.calibration.apply(np.asarray(q.double().numpy()))
         device = self.centers.device
         parts = []
         for start in range(0, len(h), _TEXTS):
             rows = slice(start, start + _TEXTS)
             part = None if items is None else items[rows]
             parts.append(self.assign_items(torch.from_numpy(h[rows]).to(device), part).cpu())
-        return np.asarray(torch.cat(parts).double().numpy())
+        return self.calibration.apply(np.asarray(torch.cat(parts).double().numpy()))
 
     def in_chunks(self, function: Callable[[Tensor], Tensor], h: Tensor, chunk: int) -> Tensor:
         """Return ``function(h)`` for h (N, D), computed ``chunk`` or :attr:`assign_batch_size` rows at a time."""

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from coterie.contracts import Calibration
 from coterie.errors import ArtifactError, InputError
 
 _KINDS: dict[str, type] = {
@@ -41,6 +44,14 @@ def check_config(config: Any, path: Path) -> dict[str, Any]:
     if not isinstance(config.get("notes", {}), dict):
         raise ArtifactError(f"{path}: notes must be an object.")
     return config
+
+
+def checked_calibration(values: dict[str, Any]) -> Calibration:
+    """Return the calibration of a model; raise :class:`ValueError` if it makes no probabilities."""
+    calibration = Calibration(**values)
+    if not (0 < calibration.temperature < np.inf and 0 <= calibration.noise < 1):
+        raise ValueError(f"calibration is {values!r:.80}")
+    return calibration
 
 
 @contextmanager

@@ -11,7 +11,7 @@ encoder.*            the state of the encoder (e.g. a vocabulary), when it has o
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from torch import nn
 
 import coterie
 from coterie.artifact.allocation import AllocationLimit
-from coterie.artifact.config import check_config, fitting
+from coterie.artifact.config import check_config, checked_calibration, fitting
 from coterie.artifact.files import read_json, read_tensors, tensor_shapes, write_json, write_tensors
 from coterie.artifact.manifest import MANIFEST, SCHEMA_VERSION, Manifest, write_manifest
 from coterie.artifact.migrate import migrate_config, migrate_encoder_state, migrate_tensors
@@ -81,6 +81,7 @@ def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
             "input_type": encoder.input_type,
         },
         "notes": model.saved_notes(),
+        "calibration": asdict(model.fitted_objective().calibration),
         "n_clusters_curve": model.n_clusters_curve_ and model.n_clusters_curve_.as_dict(),
         "texts": {"n": model.n_texts_, "sha256": model.texts_sha256_},
         "versions": library_versions(),
@@ -150,6 +151,7 @@ class Artifact:
                 model.restore_notes(self.config.get("notes", {}))  # they may name another objective that assigns
             _load_state(objective, tensors, self.folder / _WEIGHTS)
             objective.eval()
+            objective.calibration = checked_calibration(self.config.get("calibration", {}))  # older models have none
             self._check_labels(model)
             model.clusters_ = self.clusters()
             if tree := self.tree():
