@@ -202,7 +202,7 @@ def _training(model: Clusterer, noun: str) -> tuple[list[str], Training | None]:
     if history is None or verdict is None:
         return [], None
     guarded = verdict.mode == "on"
-    training = Training(history, verdict.kept if guarded else None, verdict.baseline if guarded else None)
+    training = Training(history, verdict.kept if guarded else None, verdict.untrained if guarded else None)
     return [explain(verdict, noun)], training
 
 

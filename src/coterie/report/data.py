@@ -102,7 +102,7 @@ class Training:
 
     history: Sequence[dict[str, Any]]
     kept: int | None = None  # the epoch, counted over all stages; 0 is the state before training; None: no guard
-    baseline: float | None = None  # score of k-means on the pretrained encoder
+    baseline: float | None = None  # the guard's score without training
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,10 @@ export function fillTraining() {
     .filter((name) => !NOT_TERMS.has(name) && history.some((record) => Number.isFinite(record[name])));
   const ordered = [...names.filter((name) => name === "guard"), ...names.filter((name) => name !== "guard")];
   fill(byId("training-charts"), ordered.map((name) => chart({
-    title: name === "guard" ? "Neighbor agreement" : `Loss: ${name.replaceAll("_", " ")}`, xLabel: "by epoch", xs,
+    title: name === "guard" ? "Score of the guard" : `Loss: ${name.replaceAll("_", " ")}`, xLabel: "by epoch", xs,
     ys: history.map((record) => record[name] ?? NaN),
     mark: name === "guard" ? kept : null, level: name === "guard" ? baseline : null,
-    note: name === "guard" && baseline !== null ? `Ring: the epoch that was kept. Dashes: k-means on the untrained encoder (${decimal(baseline, 3)}).` : "",
+    note: name === "guard" && baseline !== null ? `Ring: the epoch that was kept. Dashes: without training (${decimal(baseline, 3)}).` : "",
   })));
 }
 
