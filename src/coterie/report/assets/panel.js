@@ -28,7 +28,7 @@ export function fillLegend(coloringId, legend, map) {
       onmouseenter: () => map.highlightCluster(card.cluster), onmouseleave: () => map.highlightCluster(null),
     },
     dot(clusterColor(card.cluster)), el("span", { class: "name" }, card.name), el("span", { class: "size" }, count(card.size)),
-    el("span", { class: "bar", style: { width: `${(100 * card.size) / largest}%`, "--color": clusterColor(card.cluster) } }));
+    el("span", { class: "bar", style: { "--share": card.size / largest, "--color": clusterColor(card.cluster) } }));
     return el("li", {}, button);
   }));
 }
@@ -41,7 +41,7 @@ function fillValues(list, coloringId, items) {
     onclick: () => toggleValue(column, item.code),
   },
   dot(item.color), el("span", { class: "name" }, item.value), el("span", { class: "size" }, count(item.size)),
-  el("span", { class: "bar", style: { width: `${(100 * item.size) / largest}%`, "--color": item.color } })))));
+  el("span", { class: "bar", style: { "--share": item.size / largest, "--color": item.color } })))));
 }
 
 /** Mark what is selected. The buttons stay, so that the one with the focus keeps it. */
