@@ -12,7 +12,7 @@ comma := ,
 FIGURES := sccl-protocol clusterbert-figure-3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo docs pages figures test lint types layers check format clean dist lowest screenshot benchmarks \
+.PHONY: help install demo docs pages figures test lint types layers check attack format clean dist lowest screenshot benchmarks \
   bench-encode bench-busy bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
   bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
 
@@ -57,6 +57,9 @@ check: lint types layers ## all checks except the tests
 
 test: check ## all checks and all tests with line coverage, as in CI
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov
+
+attack: $(READY) ## hostile files, models and checkpoints, kills, terminal codes, threads, no network: ten minutes
+	$(BIN)/python attack/run.py
 
 lint: $(READY) ## style and spelling
 	$(BIN)/ruff check

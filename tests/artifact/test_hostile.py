@@ -254,3 +254,28 @@ def test_a_hub_id_in_a_configuration_does_not_open_the_network(folder, monkeypat
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: pytest.fail("the network was used"))
     with pytest.raises(ArtifactError, match="which is not part of the model"):
         coterie.load(folder)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_a_state_of_an_encoder_that_makes_no_numbers_is_refused(folder, value):
+    idf = load_file(folder / "encoder.safetensors")["idf"]
+    save_file({"idf": np.full_like(idf, value)}, folder / "encoder.safetensors")
+    sign(folder)
+    with pytest.raises(ArtifactError, match=r"encoder\.safetensors: idf has values that are not finite"):
+        coterie.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["goal", ["match"]], "not lists of words"),
+        (5, "not lists of words"),
+        (["goal"] * 21, "does not describe a model that this coterie can read .Duplicate"),
+        ([], "has shape"),
+    ],
+    ids=["no word", "no list", "twice", "none"],
+)
+def test_a_vocabulary_that_cannot_be_used_is_refused_when_the_model_is_loaded(folder, words, message):
+    change(folder, lambda state: state | {"vocabulary": words}, name="encoder.json")
+    with pytest.raises(ArtifactError, match=message):
+        coterie.load(folder)

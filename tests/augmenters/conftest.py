@@ -1,4 +1,5 @@
 import pytest
+
 from tiny import small_wordnet
 
 

@@ -1,7 +1,6 @@
 import shutil
 
 import pytest
-from tiny import WORDS, write_marian
 
 from coterie.augmenters.augmenter import make_augmenter
 from coterie.augmenters.backtranslation import select_candidate
@@ -9,6 +8,7 @@ from coterie.augmenters.bleu import sentence_bleu
 from coterie.augmenters.language_models import apertium, marian
 from coterie.augmenters.language_models.marian import Translator
 from coterie.errors import InputError
+from tiny import WORDS, write_marian
 
 TEXT = "how do i reset my password"
 

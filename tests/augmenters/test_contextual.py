@@ -5,13 +5,13 @@ import re
 import numpy as np
 import pytest
 import torch
-from tiny import WORDS, bert_tokenizer, write_bert, write_roberta
 
 from coterie.augmenters.augmenter import make_augmenter
 from coterie.augmenters.language_models.fill_mask import Candidates, CandidateSelector
 from coterie.augmenters.language_models.hub_masked_lm import HubMaskedLM, whole_words
 from coterie.augmenters.word_tokens import split_punctuation
 from coterie.errors import InputError
+from tiny import WORDS, bert_tokenizer, write_bert, write_roberta
 
 TEXTS = [
     "How do I reset my password?",

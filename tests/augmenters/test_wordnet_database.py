@@ -1,10 +1,10 @@
 import pytest
-from tiny import write_wordnet
 
 from coterie.augmenters import wordnet_database
 from coterie.augmenters.augmenter import make_augmenter
 from coterie.augmenters.wordnet_database import WordNet, find_wordnet
 from coterie.errors import InputError
+from tiny import write_wordnet
 
 DEBIAN_FOLDER = "/usr/share/wordnet"
 

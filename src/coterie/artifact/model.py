@@ -43,6 +43,7 @@ from coterie.knn.classifier import KNNClassifier
 _CONFIG, _WEIGHTS, _CLUSTERS, _TREE = "config.json", "weights.safetensors", "clusters.json", "tree.json"
 _ENCODER_TENSORS, _ENCODER_WORDS = "encoder.safetensors", "encoder.json"
 _PER_ROW = ("labels_", "confidence_", "second_labels_", "margin_")
+_MAX_STATE = 1e18  # of an encoder's numbers: their squares must be finite in float32
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers", "safetensors")
 
 
@@ -158,6 +159,7 @@ class Artifact:
                 model.tree_ = tree
             if encoder.input_type == "vectors":
                 model.n_features_in_ = encoder.dim
+            _try_once(model)
             return model
 
     def _new_model(self, encoder: Encoder) -> Clusterer:
@@ -187,6 +189,7 @@ class Artifact:
             state = EncoderState(read_tensors(self.folder / _ENCODER_TENSORS), read_json(self.folder / _ENCODER_WORDS))
         if self.schema < SCHEMA_VERSION:
             state = migrate_encoder_state(state, config)
+        _check_state(state, self.folder / _ENCODER_TENSORS)
         encoder.restore(state)
         with AllocationLimit() as pretrained:
             fingerprint = encoder.fingerprint()
@@ -222,6 +225,26 @@ def load(folder: str | Path, *, allow: Allow = False, encoder: object | None = N
     function or object of your own: the same one.
     """
     return Artifact.open(folder).load(allow=allow, custom=encoder)
+
+
+@torch.inference_mode()
+def _try_once(model: Clusterer) -> None:
+    """Assign one item, so that parts that do not belong together are found now and not at the first prediction."""
+    encoder, objective = model.encoder_, model.objective_
+    items = ["text"] if encoder.input_type == "texts" else None
+    h = np.zeros((1, encoder.dim), dtype=np.float32)
+    if items and encoder.state().words and not encoder.is_slow:
+        h = objective.network.embed(items)
+    objective.assign_all(h, items)
+
+
+def _check_state(state: EncoderState, path: Path) -> None:
+    """Refuse a state of an encoder with which no embedding would be a number, and words that are none."""
+    if not all(isinstance(words, list) and all(isinstance(w, str) for w in words) for words in state.words.values()):
+        raise ArtifactError(f"{path.with_name(_ENCODER_WORDS)}: the words of the encoder are not lists of words.")
+    for name, value in state.tensors.items():
+        if np.issubdtype(value.dtype, np.floating) and not (np.abs(value) < _MAX_STATE).all():
+            raise ArtifactError(f"{path}: {name} has values that are not finite numbers, or far too large.")
 
 
 def _load_state(objective: Objective, tensors: dict[str, Any], path: Path) -> None:

