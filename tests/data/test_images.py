@@ -157,3 +157,12 @@ def test_written_images_are_read_again(tmp_path):
     np.testing.assert_array_equal(again.unique[again.inverse][..., 0], GRAY[[0, 2, 4, 1, 3]])
     with pytest.raises(InputError, match="is not empty"):
         write_folder(GRAY[..., None], list("xyxyx"), tmp_path / "out")
+
+
+def test_only_png_and_jpeg_are_decoded_whatever_a_file_is_called(tmp_path):
+    Image.fromarray(GRAY[0]).convert("RGB").save(tmp_path / "a.eps", format="eps")  # Pillow would start Ghostscript
+    Image.fromarray(GRAY[0]).save(tmp_path / "b.gif")
+    for name in ("a.eps", "b.gif"):
+        hidden = (tmp_path / name).rename(tmp_path / f"{name}.png")
+        with pytest.raises(InputError, match="None of the 1 images can be read"):
+            check_images([hidden])

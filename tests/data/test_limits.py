@@ -1,6 +1,7 @@
 """Small files that hold much: each limit has its sentence, and an environment variable that raises it."""
 
 import gzip
+import itertools
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from coterie.data.files import Table, dump_table, read_table
+from coterie.data.files import Table, dump_table, excel, read_table
 from coterie.data.limits import BYTES, CELLS, COLUMNS, PIXELS, ROWS
 from coterie.errors import InputError
 
@@ -100,3 +101,24 @@ def test_an_image_above_the_limit_gets_no_cluster(monkeypatch, tmp_path):
     monkeypatch.setenv(PIXELS.variable, "10201")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)  # Pillow's own limit would not be raised
     assert check_images(tmp_path).n_blank == 0
+
+
+def test_a_folder_of_gzipped_texts_is_limited_by_what_they_unpack_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("COTERIE_MAX_BYTES", "250000")
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_bytes(gzip.compress(b"x" * 100_000))
+    with pytest.raises(InputError, match="more than 250,000 bytes"):
+        read_table(tmp_path)
+
+
+def test_lists_and_objects_in_json_count_as_several_cells(tmp_path, monkeypatch):
+    monkeypatch.setenv("COTERIE_MAX_CELLS", "1000")
+    (tmp_path / "t.jsonl").write_text('{"text": [' + ",".join(["[]"] * 300) + "]}\n")
+    with pytest.raises(InputError, match="more than 1,000 cells"):
+        read_table(tmp_path / "t.jsonl")
+
+
+def test_a_sheet_of_empty_rows_is_not_read_without_end(monkeypatch):
+    monkeypatch.setattr(excel, "MAX_ROWS", 100)
+    with pytest.raises(InputError, match="more rows than a sheet can have"):
+        excel._columns((() for _ in itertools.count()), "t.xlsx")

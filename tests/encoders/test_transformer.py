@@ -1,6 +1,7 @@
 """The encoders `transformer` and `bundled`: embeddings, precision, loading, errors."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -130,6 +131,25 @@ def test_a_model_that_cannot_be_loaded_is_named(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(EncoderError, match=r"Cannot load the model 'no/such-model'.*'bundled'"):
         TransformerEncoder(model="no/such-model").embed(["text"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", "[]"),
+        ("config.json", '{"model_type": 5}'),
+        ("config.json", '{"model_type": "bert", "num_attention_heads": 0}'),
+        ("tokenizer.json", "[1]"),
+        ("1_Pooling/config.json", "[]"),
+        ("1_Pooling/config.json", "{"),
+    ],
+)
+def test_a_folder_whose_files_are_not_those_of_a_model_is_refused(tiny_bert, tmp_path, name, content):
+    folder = shutil.copytree(tiny_bert, tmp_path / "bert")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(content)
+    with pytest.raises(EncoderError, match="model"):
+        TransformerEncoder(model=str(folder), pooling="auto").embed(["text"])
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json", "vocab.txt"])

@@ -26,6 +26,7 @@ from coterie.errors import InputError, MissingExtraError, UnreadableImageWarning
 from coterie.progress import track
 from coterie.wording import count
 
+_PILLOW_FORMATS = ("PNG", "JPEG")  # whatever a file is called: for others Pillow may start programs (EPS: Ghostscript)
 MAX_SIDE = 32  # images up to this side keep their size unless another size is set
 SUFFIXES = (".png", ".jpg", ".jpeg")
 _GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "F")  # Pillow's modes without color
@@ -251,7 +252,7 @@ def _open(pillow: ModuleType, path: Path) -> Iterator[Any]:
     limit = pillow.Image.MAX_IMAGE_PIXELS
     pillow.Image.MAX_IMAGE_PIXELS = None
     try:
-        with pillow.Image.open(path) as image:
+        with pillow.Image.open(path, formats=_PILLOW_FORMATS) as image:
             yield image
     finally:
         pillow.Image.MAX_IMAGE_PIXELS = limit

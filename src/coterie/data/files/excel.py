@@ -62,7 +62,9 @@ def _columns(rows: Iterator[tuple[Any, ...]], name: str) -> tuple[list[Any], lis
     """Return the first row with a value, and the columns below it, without columns that are empty throughout."""
     kept: list[tuple[Any, ...]] = []
     n_filled = width = 0  # rows up to the last with a value, and the widest of them
-    for row in rows:
+    for number, row in enumerate(rows, start=1):
+        if number > MAX_ROWS:
+            raise InputError(f"{name} has more rows than a sheet can have, {MAX_ROWS:,}. Save it again as .xlsx.")
         if any(cell is not None for cell in row):
             kept.append(row)
             n_filled, width = len(kept), max(width, len(row))

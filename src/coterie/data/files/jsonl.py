@@ -11,6 +11,8 @@ from coterie.data.limits import CELLS, check_table
 from coterie.errors import InputError
 from coterie.printable import shorten
 
+_NESTED = 4  # an object or a list takes the memory of so many values
+
 
 def read_jsonl(lines: Iterable[str], name: str) -> Columns:
     """Return a column for every key; a string is the value of ``text``."""
@@ -20,7 +22,8 @@ def read_jsonl(lines: Iterable[str], name: str) -> Columns:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        n_values += line.count(",") + 1  # at most so many, also inside lists
+        n_nested = line.count("[") + line.count("{")
+        n_values += line.count(",") + _NESTED * max(n_nested - 1, 0) + 1  # at most so many, also inside lists
         CELLS.check(n_values, name)
         record = _parse(line, f"{name}, line {number}")
         records.append(record)

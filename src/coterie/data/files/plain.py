@@ -32,9 +32,12 @@ def read_text_folder(folder: Path, encoding: str | None) -> Table:
     ROWS.check(len(files), str(folder))
     BYTES.check(sum(path.stat().st_size for path in files), str(folder))
     texts = []
+    n_bytes = 0
     notes: dict[str, None] = {}
     for path in files:
         data, _ = read_bytes(path, str(path))
+        n_bytes += len(data)  # more than the size of the files, if they are gzipped
+        BYTES.check(n_bytes, str(folder))
         found = find_encoding(data, encoding, str(path))
         notes |= dict.fromkeys(found.notes)
         with open_text(data, found, newline="") as stream:

@@ -16,6 +16,12 @@ from torch import nn
 from coterie.errors import EncoderError
 from coterie.seeding import CONSTRUCTION
 
+_UNREADABLE = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, OSError, RecursionError,
+    TypeError, ValueError,
+)  # fmt: skip
+"""What transformers raises for a folder whose files are not those of a model."""
+
 
 def loading_options(source: str) -> dict[str, Any]:
     """Return options of ``from_pretrained``: never code of the model, and for a folder never the network."""
@@ -30,8 +36,8 @@ def load_transformer(source: str) -> tuple[Any, Any]:
         with without_progress_bars(), reading_weights():
             tokenizer = AutoTokenizer.from_pretrained(source, **loading_options(source))
             model = AutoModel.from_pretrained(source, dtype=torch.float32, **loading_options(source))
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except _UNREADABLE as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:500]
         raise EncoderError(
             f"Cannot load the model {source!r}: {reason} Give a folder with a transformers model, or a hub "
             "id on a machine that can reach the hub; or use the encoder 'bundled', which needs neither."
@@ -52,6 +58,10 @@ def pooling_of(source: str) -> str:
         config = json.loads(found.read_text(encoding="utf-8"))
     except (EntryNotFoundError, FileNotFoundError):
         return "mean"
+    except (ValueError, RecursionError) as error:
+        raise EncoderError(f"{name} of the model {source!r} is not valid JSON ({error}).") from None
+    if not isinstance(config, dict):
+        raise EncoderError(f"{name} of the model {source!r} is not an object.")
     names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     modes = [names.get(key, key) for key, on in config.items() if key.startswith("pooling_mode_") and on]
     mode = config.get("pooling_mode", modes)  # a single word since sentence-transformers 6, else a list
