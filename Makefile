@@ -13,7 +13,7 @@ FIGURES := sccl-protocol clusterbert-figure-3
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo docs pages figures test lint types layers check attack format clean dist lowest screenshot benchmarks \
-  bench-encode bench-busy bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
+  bench-encode bench-busy bench-bulk bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
   bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
 
 help: ## list the targets
@@ -95,6 +95,10 @@ bench-encode: $(READY) ## texts per second of the bundled encoder, compared with
 
 bench-busy: $(READY) ## texts per second beside 0, 1 and 2 busy programs, for threads that spin and that sleep
 	$(BIN)/python benchmarks/busy.py
+
+bench-bulk: $(READY) ## memory and texts per second of `assign --engine local`, relative to the bare encoder
+	$(BIN)/python benchmarks/bulk.py --rows 1000000 --encoder tfidf
+	$(BIN)/python benchmarks/bulk.py --rows 200000
 
 bench-train: $(READY) ## time of a training step compared with a plain implementation; time and memory of a fit
 	$(BIN)/python benchmarks/train.py
