@@ -3,8 +3,8 @@
     make bench-bulk
     python benchmarks/bulk.py --rows 200000 --encoder bundled
 
-The rows are StackOverflow titles (COTERIE_DATA) with a number behind them, so that all differ, in Parquet files of 100,000
-rows. The model is k-means with K=20 on the 20,000 titles; its fit is not measured.
+The rows are StackOverflow titles (COTERIE_DATA) with a number behind them, so that all differ, in Parquet files of
+100,000 rows. The model is k-means with K=20 on the 20,000 titles; its fit is not measured.
 """
 
 from __future__ import annotations

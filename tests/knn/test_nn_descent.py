@@ -1,3 +1,4 @@
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 
 from coterie.arrays import unit_rows
 from coterie.knn.graph import KNNGraph, knn_graph
-from coterie.knn.nn_descent import _without_self, nn_descent
+from coterie.knn.nn_descent import _kept_on_disk, _without_self, nn_descent
 from coterie.knn.smoothing import smooth
 from coterie.progress import listening
 
@@ -73,3 +74,16 @@ def test_missing_neighbors_become_edges_without_weight(x):
     np.testing.assert_array_equal(indices, [[2, 1], [3, 1], [2, 2], [0, 1]])
     np.testing.assert_array_equal(similarities, np.float32([[0.9, 0.8], [0.7, 0], [0, 0], [0.6, 0.5]]))
     assert np.isfinite(smooth(x[:4], KNNGraph(indices, similarities), rounds=2)).all()
+
+
+def test_compiled_code_is_kept_in_the_users_cache(tmp_path, monkeypatch):
+    numba = pytest.importorskip("numba")
+    njit = numba.njit
+    monkeypatch.delitem(sys.modules, "pynndescent")
+    monkeypatch.delenv("COTERIE_CACHE_MB")
+    monkeypatch.setenv("COTERIE_CACHE", str(tmp_path))
+    with _kept_on_disk():
+        double = numba.njit(lambda x: 2 * x)
+    assert numba.njit is njit
+    assert double(3) == 6
+    assert list((tmp_path / "compiled").rglob("*.nbi"))

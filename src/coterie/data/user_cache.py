@@ -13,6 +13,7 @@ KINDS = {
     "names": "answers of language models about names of clusters",
     "models": "weights of encoders, converted once",
     "datasets": "downloaded data sets",
+    "compiled": "code that numba compiled for NN-descent",
     "processor": "which number formats this processor runs",
 }
 """The kinds of files in the cache."""

@@ -8,13 +8,18 @@ It runs in one thread, because the result of pynndescent depends on the number o
 from __future__ import annotations
 
 import io
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.contracts import Vectors
+from coterie.data.user_cache import user_cache
 from coterie.progress import Advance, has_listener, track
 
 _OVERSAMPLING = 1.6  # searching for more neighbors than needed makes more of the needed ones correct
@@ -31,11 +36,13 @@ def nn_descent(x: Vectors, k: int) -> tuple[NDArray[np.int64], Vectors]:
     It returns their indices and cosine similarities, both (N, k), nearest first. The rows of ``x`` must have unit
     length. Where fewer than ``k`` neighbors were found, the row itself fills the gap, with similarity 0.
     """
-    from pynndescent import NNDescent
+    with _kept_on_disk():
+        from pynndescent import NNDescent
 
     max_rounds = max(round(np.log2(len(x))), 5)  # pynndescent stops earlier when few neighbors change
     n_searched = min(round(_OVERSAMPLING * k) + 1, len(x))  # plus one: a row finds itself
-    with track("Finding neighbors", max_rounds) as advance, _rounds_to(advance):
+    with track("Finding neighbors", max_rounds) as advance, _rounds_to(advance), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*Cannot cache compiled function")  # numba compiles it again
         indices, distances = NNDescent(
             x,
             metric="dot",
@@ -46,6 +53,26 @@ def nn_descent(x: Vectors, k: int) -> tuple[NDArray[np.int64], Vectors]:
             verbose=has_listener(),
         ).neighbor_graph
     return _without_self(indices.astype(np.int64), 1 - distances.astype(np.float32), k)
+
+
+@contextmanager
+def _kept_on_disk() -> Iterator[None]:
+    """While pynndescent is imported, let numba keep what it compiles in the user's cache, for later processes.
+
+    Functions that numba cannot keep are compiled again, as without this. NUMBA_CACHE_DIR names another folder.
+    """
+    import numba
+
+    if "pynndescent" in sys.modules or os.environ.get("COTERIE_CACHE_MB") == "0":
+        yield
+        return
+    njit, folder = numba.njit, numba.config.CACHE_DIR
+    numba.njit = lambda *args, **options: njit(*args, **options | {"cache": True})
+    numba.config.CACHE_DIR = folder or str(user_cache("compiled"))
+    try:
+        yield
+    finally:
+        numba.njit, numba.config.CACHE_DIR = njit, folder
 
 
 def _rounds_to(advance: Advance) -> AbstractContextManager[object]:

@@ -1,0 +1,80 @@
+"""Where the time of a fit goes: seconds of processor time of every part, and the share that is not training steps.
+
+    python benchmarks/fit_parts.py --texts 5000 --method sccl
+
+StackOverflow titles (COTERIE_DATA), the defaults of the method, one epoch. The evaluation of the guard is part of
+`training` in the progress bar; here it is a line of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+os.environ["COTERIE_CACHE_MB"] = "0"  # embeddings are computed
+
+import coterie
+from coterie import datasets
+from coterie.progress import Meter, listening
+from coterie.training.trainer import Run
+
+seconds: dict[str, float] = defaultdict(float)
+
+
+class Parts(Meter):
+    """A listener that adds up the processor time of every part."""
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Measure a part."""
+        with timed(name), super().part(name):
+            yield
+
+
+@contextmanager
+def timed(name: str) -> Iterator[None]:
+    """Add the processor time of the block to ``name``."""
+    start = time.process_time()
+    try:
+        yield
+    finally:
+        seconds[name] += time.process_time() - start
+
+
+def measured(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the method, measured."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with timed(name):
+            return method(*args, **kwargs)
+
+    return run
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--texts", type=int, default=5000)
+    options.add_argument("--method", default="sccl")
+    given = options.parse_args()
+    texts = datasets.load("stackoverflow").texts[:: 20_000 // given.texts]
+    Run._step = measured(Run._step, "- steps")  # type: ignore[method-assign]
+    Run._judge = measured(Run._judge, "- guard")  # type: ignore[method-assign]
+    model = coterie.METHODS[given.method](n_clusters=20, epochs=1)
+    with timed("all"), listening(Parts(lambda _share, _what: None)):
+        model.fit(texts)
+    steps = seconds["- steps"]
+    for name, value in seconds.items():
+        print(f"{name:12}{value:8.1f} s{value / seconds['all']:8.0%}")
+    rest = seconds["all"] - steps
+    share = rest / seconds["all"]
+    print(f"{len(texts):,} texts, {model.history_[-1]['step']} steps: {rest:.1f} s ({share:.0%}) are not steps")
+
+
+if __name__ == "__main__":
+    main()
