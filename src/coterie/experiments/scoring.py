@@ -53,9 +53,17 @@ def label_free(items: Items, model: Clusterer) -> Scores:
 
 
 def calibration_error(true_labels: Labels, labels: Labels, confidence: NDArray[np.float64]) -> float:
-    """Return the expected calibration error (ECE) over ten bins. Blank texts (label -1) are left out.
+    """Return the expected calibration error (ECE) over ten bins; see :func:`reliability_curve`."""
+    bins = reliability_curve(true_labels, labels, confidence)
+    return sum(size * abs(accuracy - mean) for size, mean, accuracy in bins)
 
-    All arguments have shape (N,). Clusters are matched to classes first.
+
+def reliability_curve(
+    true_labels: Labels, labels: Labels, confidence: NDArray[np.float64]
+) -> list[tuple[float, float, float]]:
+    """Return share of the texts, mean confidence and accuracy of each of ten equal bins of confidence that has texts.
+
+    All arguments have shape (N,). Clusters are matched to classes first. Blank texts (label -1) are left out.
     """
     valid = labels >= 0
     true_labels = true_labels[valid]
@@ -64,8 +72,8 @@ def calibration_error(true_labels: Labels, labels: Labels, confidence: NDArray[n
     match = match_clusters(true_labels, labels)
     correct = np.array([match.get(k, -1) for k in labels.tolist()]) == true_labels
     bins = np.minimum((confidence * _N_BINS).astype(int), _N_BINS - 1)
-    gaps = [(bins == b).mean() * abs(correct[bins == b].mean() - confidence[bins == b].mean()) for b in set(bins)]
-    return float(sum(gaps))
+    in_bin = [bins == b for b in sorted(set(bins.tolist()))]
+    return [(float(rows.mean()), float(confidence[rows].mean()), float(correct[rows].mean())) for rows in in_bin]
 
 
 @dataclass
