@@ -222,10 +222,9 @@ def table(
 
     A table of a paper says which differences are within the noise.
     """
-    from coterie.experiments.registry import experiments
     from coterie.experiments.table import make_table
 
-    names = [name for name in files or [] if name in experiments() or not Path(name).exists()]
+    names = [name for name in files or [] if not name.endswith(".jsonl") and not Path(name).exists()]
     if names:
         changes = Changes(
             seeds, preset.value if preset else None, _split_list(sets), "", n_clusters, parse_pairs(settings),

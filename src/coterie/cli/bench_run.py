@@ -43,7 +43,7 @@ class Plan:
     def run(self, *, progress: Mode, quiet: bool) -> None:
         """Run what is left, append the results to the target, and say how it went."""
         from coterie.experiments.embedding_cache import default_folder
-        from coterie.experiments.runner import run_jobs
+        from coterie.experiments.runner import missing, run_jobs
         from coterie.wording import count
 
         n_done = n_failed = 0
@@ -54,7 +54,7 @@ class Plan:
                 counter = f"{n_done:>{len(str(len(self.left)))}}/{len(self.left)}"
                 say(f"{counter}  {_describe(outcome)}", quiet=quiet and not outcome.failure)
         except KeyboardInterrupt:
-            rest = count(len(self.left) - n_done + n_failed, "missing jobs")
+            rest = count(len(missing(self.left, self.target)), "missing jobs")
             raise KeyboardInterrupt(f"Stopped. The same command runs the {rest} of {self.target}.") from None
         if n_failed:
             say(f"{count(n_failed, 'jobs')} failed. The same command tries again.")
