@@ -7,6 +7,7 @@ import torch
 import coterie
 from coterie import arrays
 from coterie.arrays import unit_rows
+from coterie.closing import labels_of
 from coterie.contracts import Corpus
 from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError, UnreadableTextWarning
@@ -184,7 +185,8 @@ def test_training_starts_from_the_labels_of_the_mixture(helpdesk):
     trained.n_clusters_ = 5
     rows = model.encoder_.check(texts)
     h = torch.from_numpy(model.transform(rows.unique))
-    labels = trained._initial_labels("neighbors", Corpus(rows.unique, h, torch.from_numpy(rows.counts)), 0)
+    corpus = Corpus(rows.unique, h, torch.from_numpy(rows.counts))
+    labels = labels_of(trained._untrained("neighbors", corpus, 0).objective_, corpus)
     np.testing.assert_array_equal(rows.expand(labels, -1), model.labels_)
 
 
