@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["on", "off"]
 _MIN_ENTROPY = 0.5  # of the cluster sizes, relative to k-means
-_MIN_STEADY = 0.9  # share of the items that EM must leave in their cluster, to be a small change of the labels
+_MIN_STEADY = 0.95  # share of the items that EM must leave in their cluster, to be a small change of the labels
 _MIN_GAIN = 0.006  # of J that an epoch must add, times log K: the information that a label can hold
 _EVENNESS = 2.0  # weight of the entropy of the cluster sizes
 _AS_THEY_ARE = MixtureSettings(max_rounds=0)
@@ -76,13 +76,13 @@ class Guard:
         self.verdict = Verdict(j, j, kept=0, epochs=0, mode=mode)
 
     def score(self, labels: Labels) -> float:
-        """Return J of ``labels`` (N,), after EM if that changes few of them, minus their weighted entropy."""
+        """Return J of ``labels`` (N,), minus the weighted entropy: both after EM, if that changes few of them."""
         if self._evidence is None:
             return 0.0
         mixture = fit_mixture(self._evidence, labels, self.n_clusters)
         if (mixture.labels == labels).mean() < _MIN_STEADY:
             mixture = fit_mixture(self._evidence, labels, self.n_clusters, _AS_THEY_ARE)
-        return mixture.score - _EVENNESS * _entropy(labels, self.n_clusters)
+        return mixture.score - _EVENNESS * _entropy(mixture.labels, self.n_clusters)
 
     def begin(self, evaluation: Evaluation) -> None:
         """Record the untrained clusters as the best so far."""
