@@ -14,7 +14,7 @@ FIGURES := sccl-protocol clusterbert-figure-3
 .DEFAULT_GOAL := help
 .PHONY: help install demo docs pages figures test lint types layers check attack format clean dist lowest screenshot benchmarks \
   bench-encode bench-busy bench-bulk bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
-  bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps
+  bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps bench-reliability bench-n-clusters
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 21
@@ -182,6 +182,20 @@ bench-views: $(READY) ## how often views keep their cluster, and their cosine to
 bench-maps: $(READY) ## maps: seconds of the layout of 20,000 items, and frames a second of ways of drawing; needs Chromium
 	$(BIN)/python benchmarks/maps.py layout
 	$(BIN)/python benchmarks/maps.py draw
+
+bench-reliability: $(READY) ## what probabilities mean: calibration error and reliability curves of kmeans and neighbors on the eight sets
+	$(BIN)/python benchmarks/reliability.py run
+	$(BIN)/python benchmarks/reliability.py table
+	$(BIN)/python benchmarks/reliability.py figure docs/figures/reliability.svg
+
+PEERS := build/peers
+bench-n-clusters: $(READY) ## the chosen number of clusters beside the true one, and those of BERTopic, EVoC and HDBSCAN
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r benchmarks/peers-requirements.txt
+	$(BIN)/python benchmarks/n_clusters.py embed
+	$(BIN)/python benchmarks/n_clusters.py run auto
+	$(PEERS)/bin/python benchmarks/n_clusters.py run bertopic evoc hdbscan
+	$(BIN)/python benchmarks/n_clusters.py table
 
 bench-scale: $(READY) ## time and memory of neighbors for 10,000 to 1,000,000 items; continues from earlier results
 	$(BIN)/python benchmarks/scale.py

@@ -1,0 +1,38 @@
+"""The tables of benchmark scripts say what their results say."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_number_of_clusters_within_a_factor_of_one_and_a_half_is_near():
+    found = {"auto": {"tweet": 60, "agnews": 6}, "evoc": {"tweet": 59, "agnews": 7}}
+    true = {"tweet": 89, "agnews": 4}
+    results = {
+        (name, program): {"true": true[name], "n_clusters": n}
+        for program, numbers in found.items()
+        for name, n in numbers.items()
+    }
+    lines = load("n_clusters").table(results).splitlines()
+    assert "| agnews | 4 | 6 | - | 7 | - |" in lines
+    assert lines[-1] == "| within a factor of 1.5 | | 2 | 0 | 0 | 0 |"
+
+
+def test_reliability_is_shown_before_and_after():
+    row = {"acc": 0.9, "before": {"confidence": 0.4, "ece": 0.5}, "after": {"confidence": 0.88, "ece": 0.02}}
+    table = load("reliability").table({("tweet", "sccl"): row})
+    assert table.splitlines()[-1] == "| tweet | sccl | 0.900 | 0.400 | 0.880 | 0.500 | 0.020 |"
+
+
+def test_labels_below_zero_are_no_cluster():
+    assert load("n_clusters")._counted([0, 0, 2, -1]) == (2, pytest.approx(0.25))
