@@ -37,7 +37,8 @@ def cluster_parts(h: Vectors, texts: Sequence[str], n_parts: int | None, cluster
     typicality = np.einsum("ij,ij->i", e, centers[labels]).astype(np.float64)
     table = cluster_table(texts, labels, typicality, k, with_keywords=bool(len(texts)))
     name = "Part {}".format
-    return [TreeNode(row.name if texts else name(row.cluster), row.size, row.keywords) for row in table]
+    parts = [TreeNode(row.name if texts else name(row.cluster), row.size, row.keywords) for row in table]
+    return sorted(parts, key=lambda part: (-part.size, part.name))  # parts of equal size in a fixed order
 
 
 def _divide(e: Vectors, k: int) -> Labels:

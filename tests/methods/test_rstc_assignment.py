@@ -19,7 +19,7 @@ def trained(topics):
 
 
 def test_before_transport_the_nearest_center_of_kmeans_from_the_labels_assigns(topics):
-    texts = list(dict.fromkeys(topics[0]))
+    texts = sorted(set(topics[0]))  # the order of the corpus
     model = small(n_clusters=5, epochs=2, warmup_epochs=2, guard="off").fit(texts)
     assert not model.objective_.assign_by_head
     h = torch.from_numpy(model.transform(texts))
@@ -46,7 +46,7 @@ def test_after_transport_the_classifier_assigns(trained, topics):
 
 
 def test_centers_are_the_means_of_the_clusters_of_the_classifier(trained, topics):
-    texts = list(dict.fromkeys(topics[0]))
+    texts = sorted(set(topics[0]))  # the order of the corpus
     h, labels = trained.transform(texts), trained.predict(texts)
     counts = np.array([topics[0].count(text) for text in texts])
     for k in range(3):

@@ -71,7 +71,7 @@ def states(model, texts):
 @pytest.fixture(scope="module")
 def course(topics):
     """Two epochs of warm-up and three of transport, with more clusters than there are topics."""
-    texts = list(dict.fromkeys(topics[0]))
+    texts = sorted(set(topics[0]))  # the order of the corpus
     return texts, states(small(n_clusters=5, warmup_epochs=2, epochs=5, guard="off"), texts)
 
 
@@ -175,7 +175,7 @@ def test_one_or_two_clusters_are_possible(topics, options):
 
 @pytest.mark.parametrize("init", ["kmeans", "neighbors"])
 def test_the_labels_start_from_the_clusters_of_another_method(topics, init):
-    texts = list(dict.fromkeys(topics[0]))
+    texts = sorted(set(topics[0]))  # the order of the corpus
     model = small(init=init, epochs=0, n_clusters=7).fit(texts)
     initial = {"kmeans": coterie.KMeans, "neighbors": Neighbors}[init](n_clusters=7, encoder="tfidf").fit(texts)
     np.testing.assert_array_equal(model.objective_.y, initial.labels_)

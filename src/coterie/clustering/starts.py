@@ -149,7 +149,12 @@ def _fits(
     evidence: Evidence, features: Features, starts: Iterable[Start], settings: MixtureSettings
 ) -> Iterator[tuple[Start, Mixture]]:
     for start in starts:
-        labels = features.labels(start)
+        try:
+            labels = features.labels(start)
+        except InputError:
+            if not start.rounds:  # the embeddings themselves have too few distinct rows
+                raise
+            continue  # smoothing has made rows equal
         if labels is not None:
             yield start, fit_mixture(evidence, labels, features.n_clusters, settings)
 
