@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 
-LOWEST_EXTRAS := bundled images parquet scale
+LOWEST_EXTRAS := bundled glove images parquet scale
 LOWEST_TESTS := tests/contracts/test_every_method.py tests/contracts/test_every_encoder.py tests/artifact \
   tests/cli/test_cli.py tests/training/test_resume.py tests/knn
 comma := ,

@@ -46,7 +46,7 @@ def _class(name: str, cls: type) -> list[str]:
     parts = [f"## `{name}`\n", markdown(summary(cls)) + "\n"]
     for member, value in inspect.getmembers(cls):
         inherited = next((base for base in cls.__mro__ if member in vars(base)), object)
-        if member.startswith("_") or not inherited.__module__.startswith("coterie"):
+        if member.startswith("_") or member.endswith("_request") or not inherited.__module__.startswith("coterie"):
             continue
         if name == "DeepClusterer" and member in dir(coterie.Clusterer) and inherited is not cls:
             continue

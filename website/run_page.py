@@ -21,7 +21,7 @@ from pathlib import Path
 
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n.*?^```\n)?", flags=re.S | re.M)
 _MAX_LINES = 16  # of an output on a page
-_WIDTH = "100"
+_WIDTH = "84"
 
 
 def run_page(text: str, folder: Path) -> str:
