@@ -23,7 +23,8 @@ def float32_encoder(folder, **options):
 
 @pytest.fixture(scope="module")
 def fitted(topics, tiny_bert):
-    return TSDAE(encoder=float32_encoder(tiny_bert), trainable_layers=None, encoder_lr=1e-3, **SHORT).fit(topics[0])
+    settings = {"trainable_layers": None, "encoder_lr": 1e-3, "guard": "off", **SHORT}
+    return TSDAE(encoder=float32_encoder(tiny_bert), **settings).fit(topics[0])
 
 
 def test_the_reconstruction_loss_decreases_in_every_epoch(topics, tiny_bert):
