@@ -69,6 +69,7 @@ def _panels(n: int, *, width: float = 3.4, height: float = 2.7, columns: int = 3
 
 def _bars(found: Collection) -> Figure:
     """Scores by data set, a bar for each row; the line on a bar is the standard deviation over seeds."""
+    found = found.matched()
     rows = [row for row, cells in found.cells.items() if cells]
     metrics, sets = found.experiment.metrics[:2], found.sets
     figure, panels = _panels(len(metrics), width=max(3.4, 0.5 + len(sets) * max(0.95, 0.16 * len(rows))), columns=1)
