@@ -14,7 +14,7 @@ FIGURES := sccl-protocol clusterbert-figure-3
 .DEFAULT_GOAL := help
 .PHONY: help install demo docs pages figures test lint types layers check attack format clean dist lowest screenshot benchmarks \
   bench-encode bench-busy bench-bulk bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
-  bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps bench-reliability bench-n-clusters
+  bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps bench-reliability bench-n-clusters bench-baselines bench-peers
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 21
@@ -212,3 +212,14 @@ format: $(READY) ## fix style automatically
 
 clean: ## remove .venv, caches and build files
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+
+bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
+	for variant in bow tfidf tfidf-2000 sif; do \
+	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 --preset paper -o benchmarks/results/baselines.jsonl; done
+	$(BIN)/coterie bench run -m hacsd,agglomerative,spectral,hdbscan --preset cpu -o benchmarks/results/baselines.jsonl
+	$(BIN)/coterie bench run -m dec,idec,selftrain,cc,scan,vascl --preset cpu -o benchmarks/results/baselines.jsonl
+
+bench-peers: $(READY) ## other programs on the same vectors; PEERS is an environment with benchmarks/peers-requirements.txt
+	$(BIN)/python benchmarks/peers.py ours --sets tweet,agnews,stackoverflow
+	$(PEERS)/bin/python benchmarks/peers.py peers
+	$(BIN)/python benchmarks/peers.py table

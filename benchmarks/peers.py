@@ -1,0 +1,195 @@
+"""Compare with what one would take instead, on the same vectors: BERTopic, EVoC, UMAP + k-means, ClustPy's IDEC.
+
+The programs live in an environment of their own (benchmarks/peers-requirements.txt), so there are three steps:
+
+    python benchmarks/peers.py ours --sets tweet,agnews        # vectors of the bundled encoder; kmeans and neighbors
+    PEERS/bin/python benchmarks/peers.py peers                 # every program with its defaults, on these vectors
+    python benchmarks/peers.py table                           # a Markdown table
+
+Labels are used for the scores only. Outliers (-1) of BERTopic and EVoC count as one more cluster, and their share is
+shown. Seconds are of clustering alone, without the encoder; UMAP's compilation is done before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+
+Case = dict[str, Any]
+FOLDER = Path("build/peers")
+RESULTS = Path("benchmarks/results/peers.jsonl")
+
+
+def bertopic(case: Case, seed: int) -> Any:
+    """BERTopic with its defaults; UMAP has a seed."""
+    from bertopic import BERTopic
+
+    return BERTopic(umap_model=umap(5, seed)).fit_transform(case["texts"], case["h"])[0]
+
+
+def evoc(case: Case, seed: int) -> Any:
+    """EVoC with its defaults."""
+    from evoc import EVoC
+
+    return EVoC(random_state=seed).fit_predict(case["h"])
+
+
+def umap_kmeans(case: Case, seed: int) -> Any:
+    """UMAP as in BERTopic, then k-means with the true number of clusters."""
+    x = umap(5, seed).fit_transform(case["h"])
+    return KMeans(case["k"], n_init=10, random_state=seed).fit_predict(x)
+
+
+def clustpy_idec(case: Case, seed: int) -> Any:
+    """ClustPy's IDEC with its defaults and the true number of clusters."""
+    sys.modules.setdefault("torchvision", _no_torchvision())
+    from clustpy.deep import IDEC
+
+    return IDEC(n_clusters=case["k"], random_state=seed).fit(case["h"]).labels_
+
+
+def umap(n_components: int, seed: int) -> Any:
+    """Return UMAP as BERTopic sets it up."""
+    model = importlib.import_module("umap").UMAP
+    return model(n_neighbors=15, n_components=n_components, min_dist=0.0, metric="cosine", random_state=seed)
+
+
+def ours(method: str) -> Callable[[Case, int], Any]:
+    """Return a function that runs one of our methods on the same vectors."""
+
+    def run(case: Case, seed: int) -> Any:
+        import coterie
+
+        model = coterie.METHODS[method](n_clusters=case["k"], encoder=case["encoder"], random_state=seed)
+        return model.fit(case["texts"], vectors=case["h"]).labels_
+
+    return run
+
+
+PEERS = {
+    "BERTopic": bertopic,
+    "EVoC": evoc,
+    "UMAP + k-means": umap_kmeans,
+    "ClustPy IDEC": clustpy_idec,
+}
+OURS = {"kmeans": ours("kmeans"), "neighbors": ours("neighbors")}
+
+
+def run_ours(sets: list[str], seeds: int) -> None:
+    """Embed the data sets, write them for the peers, and run our methods."""
+    from coterie import datasets
+    from coterie.encoders.encoder import make_encoder
+
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in sets:
+        data = datasets.load(name)
+        encoder = make_encoder("bundled(max_length=32,precision=float32)")
+        rows = encoder.check(data.items)
+        h = rows.expand(encoder.embed_corpus(rows.unique), 0.0).astype(np.float32)
+        case = {"texts": list(data.items), "h": h, "k": len(data.label_names), "y": data.true_labels}
+        np.savez(FOLDER / f"{name}.npz", h=h, y=case["y"], texts=np.array(case["texts"]), k=case["k"])
+        measure(name, case | {"encoder": encoder}, OURS, seeds)
+
+
+def run_peers(names: list[str], sets: list[str], seeds: int) -> None:
+    """Run the other programs on what :func:`run_ours` wrote."""
+    for path in sorted(FOLDER.glob("*.npz")):
+        if sets and path.stem not in sets:
+            continue
+        with np.load(path) as stored:
+            case = {"texts": stored["texts"].tolist(), "h": stored["h"], "k": int(stored["k"]), "y": stored["y"]}
+        umap(2, 0).fit(case["h"][:200])  # compiles
+        measure(path.stem, case, {name: PEERS[name] for name in names}, seeds)
+
+
+def measure(dataset: str, case: Case, programs: dict[str, Callable[[Case, int], Any]], seeds: int) -> None:
+    """Append a line with scores to the results for each program and seed."""
+    for name, program in programs.items():
+        for seed in range(seeds):
+            start = time.perf_counter()
+            labels = np.asarray(program(case, seed))
+            seconds = time.perf_counter() - start
+            line = {"program": name, "set": dataset, "seed": seed, "seconds": round(seconds, 1)}
+            line |= scores(case["y"], labels) | {"k": case["k"]}
+            with RESULTS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+            sys.stderr.write(f"{line}\n")
+
+
+def scores(y: Any, labels: Any) -> dict[str, float]:
+    """Return ACC, NMI, ARI, the number of clusters that were found, and the share of outliers."""
+    counts = contingency_matrix(y, labels)
+    matched = counts[linear_sum_assignment(-counts)].sum()
+    return {
+        "acc": round(float(matched / len(y)), 4),
+        "nmi": round(float(normalized_mutual_info_score(y, labels)), 4),
+        "ari": round(float(adjusted_rand_score(y, labels)), 4),
+        "found": len(set(labels.tolist()) - {-1}),
+        "outliers": round(float((labels < 0).mean()), 4),
+    }
+
+
+def table() -> str:
+    """Return the results as Markdown: means over seeds."""
+    lines = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    sets = list(dict.fromkeys(line["set"] for line in lines))
+    rows = [f"| | {' | '.join(sets)} |", "|---" * (len(sets) + 1) + "|"]
+    for name in [*OURS, *PEERS]:
+        cells = [
+            _cell([line for line in lines if (line["program"], line["set"]) == (name, dataset)]) for dataset in sets
+        ]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _cell(lines: list[dict[str, Any]]) -> str:
+    if not lines:
+        return "–"
+    mean = {key: float(np.mean([line[key] for line in lines])) for key in ("acc", "nmi", "ari", "found", "outliers")}
+    text = f"{100 * mean['acc']:.1f} / {100 * mean['nmi']:.1f} / {100 * mean['ari']:.1f}"
+    if mean["found"] != lines[0]["k"]:
+        text += f", {mean['found']:.0f} of {lines[0]['k']} clusters"
+    if mean["outliers"]:
+        text += f", {100 * mean['outliers']:.0f} % outliers"
+    return f"{text}; {np.median([line['seconds'] for line in lines]):.0f} s"
+
+
+def _no_torchvision() -> types.ModuleType:
+    """Return a stand-in: ClustPy imports torchvision for data sets of images, which are not needed here."""
+    from unittest.mock import MagicMock
+
+    return MagicMock(name="torchvision")
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=["ours", "peers", "table"])
+    parser.add_argument("--sets", default="", help="separated by commas")
+    parser.add_argument("--programs", default=",".join(PEERS), help="separated by commas")
+    parser.add_argument("--seeds", type=int, default=1)
+    arguments = parser.parse_args()
+    sets = [name for name in arguments.sets.split(",") if name]
+    if arguments.step == "ours":
+        run_ours(sets or ["tweet"], arguments.seeds)
+    elif arguments.step == "peers":
+        run_peers(arguments.programs.split(","), sets, arguments.seeds)
+    else:
+        sys.stdout.write(table() + "\n")
+
+
+if __name__ == "__main__":
+    main()
