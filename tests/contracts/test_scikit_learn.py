@@ -1,4 +1,7 @@
-"""scikit-learn's own checks of every method, on vectors, with short trainings."""
+"""scikit-learn's own checks, on vectors, with short trainings: of one method of each base class.
+
+What depends on a method itself (rows that depend on each other, seeds, pickles) is checked for every method elsewhere.
+"""
 
 import pickle
 
@@ -18,7 +21,21 @@ def on_vectors(name):
     return short(METHODS[name], encoder="precomputed", **ONE_STEP if name in DEEP_METHODS else {})
 
 
-@parametrize_with_checks([on_vectors(name) for name in METHODS])
+def one_of_each_base_class():
+    """Return the names of methods: the first of each base class, all that are alone in what they do."""
+    first = {}
+    for name, cls in METHODS.items():
+        first.setdefault((cls.__bases__, cls.finds_n_clusters), name)
+    return sorted({*first.values(), "kmeans", "neighbors", "sccl"})
+
+
+def test_every_base_class_is_checked():
+    checked = {METHODS[name].__bases__ for name in one_of_each_base_class()}
+    assert checked == {cls.__bases__ for cls in METHODS.values()}
+    assert len(checked) >= 5
+
+
+@parametrize_with_checks([on_vectors(name) for name in one_of_each_base_class()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::coterie.errors.NumberOfClustersWarning")
 def test_scikit_learn_check(estimator, check):

@@ -25,7 +25,9 @@ def test_scores_are_ours_and_outliers_are_one_more_cluster(peers):
     y, labels = rng.integers(0, 4, 60), rng.integers(-1, 5, 60)
     found = peers.scores(y, labels)
     expected = agreement(y, labels + 1)
-    assert [found[name] for name in ("acc", "nmi", "ari")] == [round(expected[name], 4) for name in ("acc", "nmi", "ari")]
+    assert [found[name] for name in ("acc", "nmi", "ari")] == [
+        round(expected[name], 4) for name in ("acc", "nmi", "ari")
+    ]
     assert found["found"] == 5
     assert found["outliers"] == pytest.approx((labels < 0).mean(), abs=1e-4)
 
