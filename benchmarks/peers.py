@@ -35,16 +35,13 @@ RESULTS = Path("benchmarks/results/peers.jsonl")
 
 def bertopic(case: Case, seed: int) -> Any:
     """BERTopic with its defaults; UMAP has a seed."""
-    from bertopic import BERTopic
-
-    return BERTopic(umap_model=umap(5, seed)).fit_transform(case["texts"], case["h"])[0]
+    model = importlib.import_module("bertopic").BERTopic
+    return model(umap_model=umap(5, seed)).fit_transform(case["texts"], case["h"])[0]
 
 
 def evoc(case: Case, seed: int) -> Any:
     """EVoC with its defaults."""
-    from evoc import EVoC
-
-    return EVoC(random_state=seed).fit_predict(case["h"])
+    return importlib.import_module("evoc").EVoC(random_state=seed).fit_predict(case["h"])
 
 
 def umap_kmeans(case: Case, seed: int) -> Any:
@@ -56,9 +53,8 @@ def umap_kmeans(case: Case, seed: int) -> Any:
 def clustpy_idec(case: Case, seed: int) -> Any:
     """ClustPy's IDEC with its defaults and the true number of clusters."""
     sys.modules.setdefault("torchvision", _no_torchvision())
-    from clustpy.deep import IDEC
-
-    return IDEC(n_clusters=case["k"], random_state=seed).fit(case["h"]).labels_
+    model = importlib.import_module("clustpy.deep").IDEC
+    return model(n_clusters=case["k"], random_state=seed).fit(case["h"]).labels_
 
 
 def umap(n_components: int, seed: int) -> Any:
@@ -99,7 +95,7 @@ def run_ours(sets: list[str], seeds: int) -> None:
         encoder = make_encoder("bundled(max_length=32,precision=float32)")
         rows = encoder.check(data.items)
         h = rows.expand(encoder.embed_corpus(rows.unique), 0.0).astype(np.float32)
-        case = {"texts": list(data.items), "h": h, "k": len(data.label_names), "y": data.true_labels}
+        case: Case = {"texts": list(data.items), "h": h, "k": len(data.label_names), "y": data.true_labels}
         np.savez(FOLDER / f"{name}.npz", h=h, y=case["y"], texts=np.array(case["texts"]), k=case["k"])
         measure(name, case | {"encoder": encoder}, OURS, seeds)
 
