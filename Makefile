@@ -8,11 +8,12 @@ export COTERIE_DATA ?= $(realpath ../shared/data/raw)
 LOWEST_EXTRAS := bundled glove images parquet scale
 LOWEST_TESTS := tests/contracts/test_every_method.py tests/contracts/test_every_encoder.py tests/artifact \
   tests/cli/test_cli.py tests/training/test_resume.py tests/knn
+LOCKED_EXTRAS := bundled,excel,glove,images,parquet,report,scale,umap,word2vec
 comma := ,
 FIGURES := sccl-protocol clusterbert-figure-3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo docs pages figures test lint types layers check attack format clean dist lowest screenshot benchmarks \
+.PHONY: help install demo docs pages figures test lint types layers check attack licenses lock format clean dist lowest screenshot benchmarks \
   bench-encode bench-busy bench-bulk bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
   bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps bench-reliability bench-n-clusters bench-baselines bench-peers
 
@@ -60,6 +61,17 @@ test: check ## all checks and all tests with line coverage, as in CI
 
 attack: $(READY) ## hostile files, models and checkpoints, kills, terminal codes, threads, no network: ten minutes
 	$(BIN)/python attack/run.py
+
+licenses: $(READY) ## THIRD_PARTY.md: the packages at run time and their licenses
+	$(BIN)/python tools/third_party.py
+
+lock: ## requirements.lock: every package at run time with its hashes, for pip install --require-hashes
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --disable-pip-version-check 'pip-tools==7.6.2'
+	build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --constraint constraints.txt \
+	  --extra $(LOCKED_EXTRAS) --output-file build/requirements.lock pyproject.toml
+	(head -2 requirements.lock; grep -v '^ *#' build/requirements.lock | sed '/^$$/d') > build/lock.txt && mv build/lock.txt requirements.lock
 
 lint: $(READY) ## style and spelling
 	$(BIN)/ruff check
