@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def in_two_processes(folder, function, *args, n_answers=2):
     """Return what ``function(*args)`` returned in each of two processes; an error is text."""
-    context = multiprocessing.get_context("fork")  # torch is loaded already
+    context = multiprocessing.get_context("forkserver")  # a fork of this process could inherit locked threads
     answers = context.Queue()
     processes = [context.Process(target=_work, args=(rank, folder, answers, function, args)) for rank in range(2)]
     for process in processes:

@@ -232,7 +232,7 @@ def _try_once(model: Clusterer) -> None:
     """Assign one item, so that parts that do not belong together are found now and not at the first prediction."""
     encoder, objective = model.encoder_, model.objective_
     items = ["text"] if encoder.input_type == "texts" else None
-    h = np.zeros((1, encoder.dim), dtype=np.float32)
+    h = np.zeros((1, objective.network.dim), dtype=np.float32)
     if items and encoder.state().words and not encoder.is_slow:
         h = objective.network.embed(items)
     objective.assign_all(h, items)
