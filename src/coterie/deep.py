@@ -144,9 +144,9 @@ class DeepClusterer(Clusterer):
         baseline, graph, untrained = distributed.once(lambda: self._start(pretrained, fit.seed))
         from_scratch = objective.network.from_scratch
         corpus = replace(corpus, labels=torch.from_numpy(labels_of(untrained, pretrained)))
-        guard = Guard(self.guard, self._evidence(pretrained, fit, from_scratch), baseline, self.n_clusters_)
         checkpoint = self._checkpoint(fit)
         with part("training"):
+            guard = Guard(self.guard, self._evidence(pretrained, fit, from_scratch), baseline, self.n_clusters_)
             self.history_ = self._trainer(fit.seed).run(
                 objective, corpus, views,
                 guard=guard,

@@ -102,7 +102,7 @@ def test_evaluation_does_not_change_the_objective(new_run, with_assigner, assert
     run = new_run(with_assigner)
     before = {name: value.clone() for name, value in run.objective.state_dict().items()}
     run.objective.train()
-    evaluation = run._evaluate({})
+    evaluation = run._evaluate(run._encode_corpus(), {}, ends_stage=True)
     assert_same(before, run.objective.state_dict())
     assert run.objective.events == ["initialize"]
     assert evaluation.objective is not run.objective
