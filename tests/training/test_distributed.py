@@ -93,7 +93,7 @@ def compare(one, two, tolerance):
 
 @pytest.mark.parametrize(("encoder", "tolerance"), [("tfidf", 2e-6), ("bert", 2e-3)])
 def test_loss_and_gradients_of_every_method_are_those_of_one_process(topics, tiny_bert, tmp_path, encoder, tolerance):
-    methods = [name for name in DEEP_METHODS if name != "selftrain"]  # it is not divided exactly yet
+    methods = [name for name in DEEP_METHODS if name != "selftrain"]  # equal alone, not in a whole run: unexplained
     if encoder == "bert":  # untrained, its embeddings are nearly equal, and so rounding shows
         methods = ["sccl", "tsdae"]
         encoder = f"transformer:{without_dropout(tiny_bert, tmp_path / 'bert')}"
