@@ -229,7 +229,7 @@ bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
 	for variant in bow tfidf tfidf-2000 sif; do \
 	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 --preset paper -o benchmarks/results/baselines.jsonl; done
 	$(BIN)/coterie bench run -m hacsd,agglomerative,spectral,hdbscan --preset cpu -o benchmarks/results/baselines.jsonl
-	$(BIN)/coterie bench run -m dec,idec,selftrain,cc,scan,vascl --preset cpu -o benchmarks/results/baselines.jsonl
+	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc,cc,scan,mice,moco,vascl --preset cpu -o benchmarks/results/baselines.jsonl
 
 bench-peers: $(READY) ## other programs on the same vectors; PEERS is an environment with benchmarks/peers-requirements.txt
 	$(BIN)/python benchmarks/peers.py ours --sets tweet,agnews,stackoverflow

@@ -43,7 +43,7 @@ PARTS: dict[str, tuple[Part, float]] = {  # with its share of the time
     "threads": (surroundings.threads, 0.03),
     "without a network": (surroundings.offline, 0.03),
 }
-AT_LEAST = {"killed trainings": 100}  # in a full run, even if it takes longer
+KILLS = 100  # of trainings in a full run, even if it takes longer
 
 
 def main() -> None:
@@ -68,8 +68,9 @@ def run(seconds: float, seed: int, parts: list[str]) -> tuple[dict[str, Counter[
     failures: list[tuple[str, str]] = []
     for name in parts:
         part, share = PARTS[name]
-        least = AT_LEAST.get(name, 0) if seconds >= 600 else 1
+        least = KILLS if part is kills.cases and seconds >= 600 else 0
         counts[name] = Counter()
+        n_kills = 0
         with tempfile.TemporaryDirectory(prefix="coterie-attack-") as folder:
             end = time.monotonic() + seconds * share / total
             for case in part(Path(folder), np.random.default_rng(seed)):
@@ -77,8 +78,11 @@ def run(seconds: float, seed: int, parts: list[str]) -> tuple[dict[str, Counter[
                 counts[name][outcome.verdict] += 1
                 if outcome.verdict == "failed":
                     failures.append((case.name, outcome.detail))
-                if time.monotonic() > end and counts[name].total() >= least:
+                n_kills += outcome.value if part is kills.cases and outcome.value else 0
+                if time.monotonic() > end and n_kills >= least:
                     break
+        counts[name]["kills"] = n_kills
+        print(f"{name}: {dict(counts[name])}", file=sys.stderr, flush=True)
     return counts, failures
 
 
@@ -87,8 +91,9 @@ def table(counts: dict[str, Counter[str]]) -> str:
     lines = ["| attack | tried | refused | accepted | failed |", "|---|---:|---:|---:|---:|"]
     everything: Counter[str] = sum(counts.values(), Counter())
     for name, count in [*counts.items(), ("**all**", everything)]:
-        numbers = (count.total(), count["refused"], count["accepted"], count["failed"])
-        lines.append(f"| {name} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
+        numbers = [count[verdict] for verdict in ("refused", "accepted", "failed")]
+        what = f"{name} ({count['kills']:,} kills)" if count["kills"] and count is not everything else name
+        lines.append(f"| {what} | " + " | ".join(f"{number:,}" for number in (sum(numbers), *numbers)) + " |")
     return "\n".join(lines)
 
 

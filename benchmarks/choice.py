@@ -3,8 +3,10 @@
     python benchmarks/choice.py            # fit what is missing, and print the table
     python benchmarks/choice.py --print    # print what is there
 
-Only the four sets that were tuned on are used. A subset has some classes, or all classes in uneven sizes (class r keeps
-a share of (1 + r)^-a), and at most 1,500 texts. Every start is fitted, and every criterion chooses one of the fits.
+Only the four sets that were tuned on are used. A subset has some classes drawn at random ("classes 20"), classes by
+number ("only 2 3"), classes cut to equal size ("even 10": those with 10 texts or more, 10 of each), or all classes in
+uneven sizes ("uneven 1": class r keeps a share of 1 / (1 + r)), and at most 2,000 texts. Every start is fitted, and
+every criterion chooses one of the fits.
 Results are lines of benchmarks/results/choice.jsonl, one for each subset. True labels are used for the scores only.
 """
 
@@ -38,16 +40,15 @@ from coterie.knn.neighborhood import word_features
 from coterie.words.vocabulary import Vocabulary
 
 OUT = Path("benchmarks") / "results" / "choice.jsonl"
-MAX_TEXTS = 1500
-SUBSETS: dict[str, list[float]] = {  # numbers of classes, and exponents a of uneven sizes
-    "tweet": [89, 45, 30, 20],
-    "agnews": [4, 3, 0.5, 1.0],
-    "searchsnippets": [8, 5, 0.5, 1.0],
-    "stackoverflow": [20, 10, 0.5, 1.0, 1.5],
+MAX_TEXTS = 2000
+SUBSETS = {
+    "tweet": ["classes 89", "classes 60", "classes 45", "classes 20", "even 10", "even 20", "even 40"],
+    "stackoverflow": ["classes 20", "classes 10", "classes 6", "uneven 0.5", "uneven 1", "uneven 1.5"],
+    "searchsnippets": ["classes 8", "classes 5", "classes 4", "uneven 0.5", "uneven 1"],
+    "agnews": ["classes 4", "classes 3", "only 2 3", "only 0 1", "uneven 0.5", "uneven 1"],
 }
 DEFAULT = "default"
-CHOSEN = "J - 1.5 H"  # the criterion of `neighbors`
-N_REPEATS = 1  # random choices of classes
+CHOSEN = "J - 0.7 log(K/3) H"  # the criterion of `neighbors`
 Line = dict[str, Any]
 Criterion = Callable[[Line], float]
 
@@ -56,23 +57,36 @@ def _penalized(c: float) -> Criterion:
     return lambda fit: float(fit["score"] - c * fit["size_entropy"])
 
 
+def _penalized_by_k(a: float) -> Criterion:
+    return lambda fit: float(fit["score"] - a * max(np.log(fit["k"] / 3), 0) * fit["size_entropy"])
+
+
 CRITERIA: dict[str, Criterion] = {
     **{f"J - {c:g} H": _penalized(c) for c in (0, 0.5, 1, 1.5, 2, 3, 4)},
+    **{f"J - {a:g} log(K/3) H": _penalized_by_k(a) for a in (0.3, 0.5, 0.7, 1, 1.5)},
     "MI / H of neighbors": lambda fit: fit["neighbor_mi"],
     "silhouette": lambda fit: fit["silhouette"],
     "best by labels": lambda fit: fit["acc"] + fit["nmi"],
 }
 
 
-def choose_rows(true_labels: Labels, kind: float, seed: int) -> np.ndarray:
-    """Return the rows (N,) of a subset: ``kind`` classes, or all classes in uneven sizes if it is a float."""
+def choose_rows(true_labels: Labels, subset: str, seed: int) -> np.ndarray:
+    """Return the rows (N,) of a subset."""
     rng = np.random.default_rng(seed)
+    kind, *values = subset.split()
+    n_texts = np.bincount(true_labels)
     classes = rng.permutation(np.unique(true_labels))
-    if isinstance(kind, float):
-        sizes = [max(int((true_labels == k).sum() / (1 + r) ** kind), 8) for r, k in enumerate(classes)]
+    if kind == "classes":
+        classes = classes[: int(values[0])]
+    elif kind == "only":
+        classes = np.array(values, dtype=int)
+    elif kind == "even":
+        classes = classes[n_texts[classes] >= int(values[0])]
+        n_texts = np.minimum(n_texts, int(values[0]))
     else:
-        classes, sizes = classes[:kind], [len(true_labels)] * kind
-    parts = [rng.permutation(np.flatnonzero(true_labels == k))[:n] for k, n in zip(classes, sizes, strict=True)]
+        n_texts = n_texts.copy()
+        n_texts[classes] = np.maximum(n_texts[classes] / (1 + np.arange(len(classes))) ** float(values[0]), 8)
+    parts = [rng.permutation(np.flatnonzero(true_labels == k))[: n_texts[k]] for k in classes]
     return np.sort(rng.permutation(np.concatenate(parts))[:MAX_TEXTS])
 
 
@@ -93,6 +107,7 @@ def fit_all(texts: list[str], h: Vectors, true_labels: Labels) -> Line:
         for name, settings in _settings(e, labels).items():
             mixture = fit_mixture(evidence, labels, n_clusters, settings)
             measured = {
+                "k": n_clusters,
                 "score": mixture.score,
                 "size_entropy": mixture.size_entropy,
                 "neighbor_mi": neighbor_mutual_information(features.graph, mixture.labels, n_clusters),
@@ -113,7 +128,7 @@ def _settings(e: Vectors, labels: Labels) -> dict[str, MixtureSettings]:
     np.add.at(sums, labels, e)
     r = float(np.linalg.norm(sums, axis=1).sum() / len(e))
     kappa = r * (e.shape[1] - r**2) / (1 - r**2)
-    changed: dict[str, dict[str, Any]] = {"kappa estimated": {"kappa": kappa}, "gamma 5": {"gamma": 5.0}}
+    changed = {"kappa estimated": {"kappa": kappa}, "beta 0.5": {"beta": 0.5}, "gamma 5": {"gamma": 5.0}}
     return {DEFAULT: MixtureSettings(), **{name: MixtureSettings(**values) for name, values in changed.items()}}
 
 
@@ -124,22 +139,21 @@ def _scores(true_labels: Labels, labels: Labels) -> Line:
 
 def measure(done: list[Line]) -> None:
     """Fit the subsets that have no result."""
-    for name, kinds in SUBSETS.items():
+    for name in SUBSETS:
         data = datasets.load(name)
         texts = check_texts(data.texts)
         encoder = CachedEncoder(inner=BundledEncoder(max_length=32, precision="float32"), folder=default_folder())
         h = encoder.fit(texts.unique).embed(texts.unique)
         first_row = np.unique(texts.inverse[texts.inverse >= 0], return_index=True)[1]
         true_labels = data.true_labels[texts.inverse >= 0][first_row]
-        for kind in kinds:
-            for seed in range(1 if kind == kinds[0] else N_REPEATS):
-                wanted = {"set": name, "kind": kind, "seed": seed}
-                if any(wanted.items() <= line.items() for line in done):
-                    continue
-                rows = choose_rows(true_labels, kind, seed)
-                line = wanted | fit_all([texts.unique[row] for row in rows], h[rows], true_labels[rows])
-                append_result(OUT, line)
-                print(f"{name} {kind:g} {seed}", flush=True)
+        for subset in SUBSETS[name]:
+            wanted = {"set": name, "subset": subset}
+            if any(wanted.items() <= line.items() for line in done):
+                continue
+            rows = choose_rows(true_labels, subset, seed=0)
+            line = wanted | fit_all([texts.unique[row] for row in rows], h[rows], true_labels[rows])
+            append_result(OUT, line)
+            print(name, subset, flush=True)
 
 
 def print_table(lines: list[Line]) -> None:

@@ -1,6 +1,7 @@
 """Where the time of a fit goes: seconds of processor time of every part, and the share that is not training steps.
 
     python benchmarks/fit_parts.py --texts 5000 --method sccl
+    python benchmarks/fit_parts.py --texts 2000 --precision float32  # steps in another precision than `auto`
 
 StackOverflow titles (COTERIE_DATA), the defaults of the method, one epoch. The evaluation of the guard is part of
 `training` in the progress bar; here it is a line of its own.
@@ -61,11 +62,13 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--texts", type=int, default=5000)
     options.add_argument("--method", default="sccl")
+    options.add_argument("--precision", default="auto")
     given = options.parse_args()
     texts = datasets.load("stackoverflow").texts[:: 20_000 // given.texts]
     Run._step = measured(Run._step, "- steps")  # type: ignore[method-assign]
     Run._judge = measured(Run._judge, "- guard")  # type: ignore[method-assign]
-    model = coterie.METHODS[given.method](n_clusters=20, epochs=1)
+    encoder = f"bundled(precision={given.precision})"
+    model = coterie.METHODS[given.method](n_clusters=20, epochs=1, encoder=encoder)
     with timed("all"), listening(Parts(lambda _share, _what: None)):
         model.fit(texts)
     steps = seconds["- steps"]
@@ -73,7 +76,10 @@ def main() -> None:
         print(f"{name:12}{value:8.1f} s{value / seconds['all']:8.0%}")
     rest = seconds["all"] - steps
     share = rest / seconds["all"]
-    print(f"{len(texts):,} texts, {model.history_[-1]['step']} steps: {rest:.1f} s ({share:.0%}) are not steps")
+    n_steps, loss = model.history_[-1]["step"], model.history_[-1]["loss"]
+    print(f"{len(texts):,} texts, {n_steps} steps: {rest:.1f} s ({share:.0%}) are not steps")
+    rest -= seconds["embedding"]
+    print(f"without the first embedding: {rest:.1f} s; {steps / n_steps:.2f} s a step; loss {loss:.4f}")
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def run(name: str, method: str) -> None:
     """Fit a method to a data set, and append its scores to the results."""
     from coterie import datasets
     from coterie.clusterer import METHODS
-    from coterie.contracts import Calibration
     from coterie.evaluation.metrics import accuracy
+    from coterie.probabilities import Calibration
 
     data = datasets.load(name)
     model = METHODS[method](n_clusters=len(np.unique(data.true_labels)), random_state=0).fit(data.texts)

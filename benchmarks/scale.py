@@ -4,6 +4,7 @@
     python benchmarks/scale.py 10000 30000          # only these sizes
     python benchmarks/scale.py 300000 -k 500
     python benchmarks/scale.py --real               # real texts: the exact and the approximate algorithms
+    python benchmarks/scale.py --predict 1000000    # nearest stored vectors of new ones, beside so many; no fit
 
 Every fit runs in a process of its own, so that its peak memory (VmHWM, vectors included) is measured. Results are lines
 of benchmarks/results/scale.jsonl; fits with a result are not run again. Targets: a million vectors of dimension 384 in
@@ -37,6 +38,8 @@ from coterie.experiments.embedding_cache import CachedEncoder, default_folder
 from coterie.experiments.isolation import run_isolated
 from coterie.experiments.results import append_result
 from coterie.experiments.runner import peak_gb
+from coterie.knn import graph as graph_module
+from coterie.knn.classifier import KNNClassifier
 from coterie.methods import neighbors
 from timing import elapsed
 
@@ -123,6 +126,24 @@ def fit_real(name: str, approximate: bool) -> Line:
     }
 
 
+def print_predictions(n: int, k: int, n_new: int = 2_000) -> None:
+    """Print the time of finding the neighbors of new vectors in a batch beside ``n`` stored ones, and the agreement."""
+    x, labels = make_vectors(n + n_new, k)
+    stored, new = torch.from_numpy(x[:n]), torch.from_numpy(x[n:])
+    start = time.perf_counter()
+    graph = graph_module.knn_graph(arrays.unit_rows(x[:n]), 15)
+    graph_seconds = time.perf_counter() - start
+    classifier = KNNClassifier(DIM, 15)
+    classifier.store(stored, torch.from_numpy(labels[:n]), torch.from_numpy(graph.indices))
+    start = time.perf_counter()
+    found = classifier.predict_proba(new, k).argmax(dim=1).numpy()
+    milliseconds = 1000 * (time.perf_counter() - start) / n_new
+    print(
+        f"beside {n:,} vectors (neighbors in {graph_seconds:.0f} s): {milliseconds:.2f} ms in a batch of {n_new:,}, "
+        f"{(found == labels[n:]).mean():.1%} right; peak {peak_gb()} GB"
+    )
+
+
 def _time_parts() -> dict[str, float]:
     """Wrap the timed functions; return a dict to which they add their seconds."""
     seconds: dict[str, float] = defaultdict(float)
@@ -203,8 +224,11 @@ def main() -> None:
     parser.add_argument("sizes_or_sets", nargs="*", help="numbers of vectors, or with --real data sets")
     parser.add_argument("-k", type=int, default=100, help="number of clusters")
     parser.add_argument("--real", action="store_true", help="compare the algorithms on real texts")
+    parser.add_argument("--predict", type=int, help="time of predictions beside so many stored vectors")
     args = parser.parse_args()
-    if args.real:
+    if args.predict:
+        print_predictions(args.predict, args.k)
+    elif args.real:
         print_real(args.sizes_or_sets or REAL_SETS)
     else:
         print_synthetic([int(size) for size in args.sizes_or_sets] or SIZES, args.k)

@@ -8,7 +8,7 @@ import pytest
 import coterie
 from coterie.artifact.config import checked_calibration
 from coterie.calibration import fit_calibration
-from coterie.contracts import Calibration
+from coterie.probabilities import Calibration
 
 
 @pytest.fixture(scope="module")

@@ -34,12 +34,15 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.methods.hdbscan import HDBSCAN as HDBSCAN
     from coterie.methods.idec import IDEC as IDEC
     from coterie.methods.kmeans import KMeans as KMeans
+    from coterie.methods.mice import MiCE as MiCE
+    from coterie.methods.moco import MoCo as MoCo
     from coterie.methods.neighbors import Neighbors as Neighbors
     from coterie.methods.rstc import RSTC as RSTC
     from coterie.methods.scan import SCAN as SCAN
     from coterie.methods.sccl import SCCL as SCCL
     from coterie.methods.selftrain import SelfTrain as SelfTrain
     from coterie.methods.spectral import Spectral as Spectral
+    from coterie.methods.stcc import STCC as STCC
     from coterie.methods.tcc import TCC as TCC
     from coterie.methods.tsdae import TSDAE as TSDAE
     from coterie.methods.vascl import VaSCL as VaSCL

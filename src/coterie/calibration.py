@@ -19,9 +19,10 @@ from sklearn.cluster import KMeans
 
 from coterie.arrays import unit_rows
 from coterie.clustering.matching import match_clusters
-from coterie.contracts import Calibration, Corpus, Labels, Objective, Vectors
+from coterie.contracts import Corpus, Labels, Objective, Vectors
 from coterie.knn.graph import knn_graph
 from coterie.knn.smoothing import compress, smooth
+from coterie.probabilities import Calibration
 
 _MIN_ITEMS = 200  # fewer items say too little about the probabilities
 _MIN_PER_CLUSTER = 4  # items of the sample in a cluster of mean size
@@ -81,7 +82,9 @@ def _clusters_of_neighbors(e: Vectors, candidates: Vectors, labels: Labels) -> l
         cosines = e[start : start + 256] @ candidates.T
         own = np.arange(len(cosines))
         cosines[own, start + own] = -np.inf  # an item is no neighbor of itself
-        clusters.append(labels[np.argsort(-cosines, axis=1, kind="stable")[:, :k]])
+        nearest = np.sort(np.argpartition(-cosines, k - 1, axis=1)[:, :k], axis=1)  # equal cosines in the order of rows
+        order = np.argsort(-np.take_along_axis(cosines, nearest, axis=1), axis=1, kind="stable")
+        clusters.append(labels[np.take_along_axis(nearest, order, axis=1)])
     return list(np.concatenate(clusters).T[:: -(-k // (2 * _HALVINGS))])  # as many as halves give, near and far
 
 

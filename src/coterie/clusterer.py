@@ -20,8 +20,9 @@ from coterie.clustering.n_clusters import NClusters, n_clusters_range
 from coterie.contracts import Corpus, Labels, Network, Objective, Vectors
 from coterie.data.rows import OnEmpty, Rows, with_columns
 from coterie.data.sample import draw_sample
+from coterie.describe.cluster_table import ClusterTable
 from coterie.describe.quality import cluster_quality
-from coterie.description import Described
+from coterie.editing import Editable
 from coterie.encoders.encoder import Encoder, EncoderLike, input_type_of, make_encoder
 from coterie.errors import InputError, NotFittedError, UnreadableTextWarning
 from coterie.estimator import Estimator
@@ -32,13 +33,14 @@ from coterie.notebook import NotebookMixin
 from coterie.progress import has_listener, part, whole
 from coterie.progress_display import show_progress
 from coterie.registry import Registry
+from coterie.remembered import remembering
 from coterie.seeding import CONSTRUCTION, seeded
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(kw_only=True, eq=False, repr=False)
 class Clusterer(
-    Described, NotebookMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Estimator, ABC
+    Editable, NotebookMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Estimator, ABC
 ):
     """Clusters short texts or images, and assigns new ones to the same clusters.
 
@@ -143,17 +145,10 @@ class Clusterer(
         return rows.expand(h, np.nan).astype(np.float32, copy=False)
 
     @property
-    def assignment_(self) -> Assignment:
-        """The assignment of the training items; older models know no second cluster."""
-        self.fitted_objective()
-        second = getattr(self, "second_labels_", np.full(len(self.labels_), -1))
-        margin = getattr(self, "margin_", np.full(len(self.labels_), np.nan))
-        return Assignment(self.labels_, self.confidence_, second, margin)
-
-    @property
     def cluster_centers_(self) -> Vectors:
         """Centers (K, D)."""
-        return np.asarray(self.fitted_objective().final.centers.detach().cpu().numpy())
+        objective = self.fitted_objective()
+        return objective.merges.centers(objective.final.centers.detach().cpu().numpy())
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model to ``folder`` atomically; see :func:`coterie.load`.
@@ -215,7 +210,7 @@ class Clusterer(
             self.clusters_ = self.describe(texts)
             return self
         options = self._complete_options(X, options)
-        with self._progress(), whole(self._parts()):
+        with self._progress(), whole(self._parts()), remembering():
             encoder = make_encoder(self.encoder)
             rows = self._check(X, column, encoder, reset=True)
             seed = self._draw_seed()
@@ -231,11 +226,8 @@ class Clusterer(
             calibrate(objective, corpus, (corpus if objective.network.from_scratch else before).h.numpy(), seed=seed)
             self.encoder_, self.objective_ = encoder, objective.eval()
             self.n_texts_, self.texts_sha256_ = rows.n_rows, rows.sha256()
-            found = most_probable(objective, corpus.h.numpy(), corpus.items).above(self.min_confidence)
-            self._store_assignment(found.expand(rows))
-            quality = cluster_quality(corpus.h.numpy(), rows.counts, found.labels, self.n_clusters_)
-            self.clusters_ = self._describe_rows(rows, quality)
-            self.sample_ = draw_sample(rows, corpus.h.numpy(), self.labels_, self.confidence_)
+            self.clusters_ = ClusterTable(())  # names given to the clusters of an earlier fit are forgotten
+            self._assign_and_describe(rows, corpus.h.numpy())
         return self
 
     def _parts(self) -> dict[str, float]:
@@ -252,9 +244,13 @@ class Clusterer(
             objective.initialize(corpus, fit.seed)
         return corpus
 
-    def _store_assignment(self, found: Assignment) -> None:
-        self.labels_, self.confidence_ = found.labels, found.confidence
-        self.second_labels_, self.margin_ = found.second, found.margin
+    def _assign_and_describe(self, rows: Rows[Any], h: Vectors) -> None:
+        """Store the clusters of the training items, whose distinct ones have embeddings h (N, D), and describe them."""
+        found = most_probable(self.objective_, h, rows.unique).above(self.min_confidence)
+        self._store_assignment(found.expand(rows))
+        quality = cluster_quality(h, rows.counts, found.labels, self.n_clusters_)
+        self.clusters_ = self._describe_rows(rows, quality)
+        self.sample_ = draw_sample(rows, h, self.labels_, self.confidence_)
 
     def _embed(self, X: Any, column: str | None) -> tuple[Rows[Any], Vectors]:  # noqa: N803
         """Check new items and return them with the embeddings of the distinct ones."""

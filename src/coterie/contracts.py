@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from coterie.fixed_height import in_fixed_chunks
+from coterie.probabilities import Calibration, Merges
 
 Vectors = NDArray[np.float32]
 """Embeddings h, shape (N, D)."""
@@ -31,7 +32,6 @@ OutputVocabulary = Literal["corpus", "all"]
 """The tokens that a decoder predicts: those of the corpus, or the whole vocabulary of the encoder."""
 
 _CHUNK = 65_536  # rows per step of a sum over all items
-_SMALLEST = 1e-12  # below which a probability is none
 _TILE = 128  # rows assigned at once, always: products of other heights may round differently
 _TEXTS = 8192  # items of a call of `assign_items`
 
@@ -156,26 +156,6 @@ class Stage:
     """False: the labels of its epochs mean nothing yet, so the guard does not judge them."""
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """How probabilities are made realistic: a temperature T, and noise that is shared by all clusters."""
-
-    temperature: float = 1.0
-    noise: float = 0.0
-
-    def apply(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the realistic probabilities (N, K) of q (N, K)."""
-        if self == Calibration():
-            return q
-        return self.apply_to_log(np.log(q + _SMALLEST))
-
-    def apply_to_log(self, log_q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the realistic probabilities (N, K) of log q (N, K)."""
-        p = np.exp((log_q - log_q.max(axis=1, keepdims=True)) / self.temperature)
-        p /= p.sum(axis=1, keepdims=True)
-        return np.asarray((1 - self.noise) * p + self.noise / p.shape[1])
-
-
 class Objective(nn.Module, ABC):
     """What a method adds to a network: parameters, losses, and cluster assignment."""
 
@@ -192,6 +172,7 @@ class Objective(nn.Module, ABC):
         self.closing: Objective | None = None
         """Assigns in place of this objective: the groups without training, or a mixture over the trained embeddings."""
         self.calibration = Calibration()  # of all that :meth:`assign_all` returns
+        self.merges = Merges()  # clusters that the user merged after the fit
 
     @abstractmethod
     def initialize(self, corpus: Corpus, seed: int) -> None:
@@ -235,19 +216,22 @@ class Objective(nn.Module, ABC):
 
     @torch.inference_mode()
     def assign_all(self, h: Vectors, items: Items | None = None) -> NDArray[np.float64]:
-        """Return calibrated q (N, K) of h (N, D), and of the ``items`` where they are known."""
+        """Return calibrated q (N, K) of h (N, D), and of the ``items`` where they are known; clusters may be merged."""
+        return self.merges.apply(self.calibration.apply(self._uncalibrated(h, items)))
+
+    def _uncalibrated(self, h: Vectors, items: Items | None) -> NDArray[np.float64]:
         if self.closing is not None:
-            return self.calibration.apply(self.closing.assign_all(h, items))
+            return self.closing.assign_all(h, items)
         if self.assign_batch_size:
             q = self.in_chunks(self.assign, torch.from_numpy(h), len(h))
-            return self.calibration.apply(np.asarray(q.double().numpy()))
+            return np.asarray(q.double().numpy())
         device = self.centers.device
         parts = []
         for start in range(0, len(h), _TEXTS):
             rows = slice(start, start + _TEXTS)
             part = None if items is None else items[rows]
             parts.append(self.assign_items(torch.from_numpy(h[rows]).to(device), part).cpu())
-        return self.calibration.apply(np.asarray(torch.cat(parts).double().numpy()))
+        return np.asarray(torch.cat(parts).double().numpy())
 
     def in_chunks(self, function: Callable[[Tensor], Tensor], h: Tensor, chunk: int) -> Tensor:
         """Return ``function(h)`` for h (N, D), computed ``chunk`` or :attr:`assign_batch_size` rows at a time."""

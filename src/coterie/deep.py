@@ -143,7 +143,7 @@ class DeepClusterer(Clusterer):
             pretrained = self._pretrained_corpus(objective, corpus, fit)
         baseline, graph, untrained = distributed.once(lambda: self._start(pretrained, fit.seed))
         from_scratch = objective.network.from_scratch
-        corpus = replace(corpus, labels=torch.from_numpy(labels_of(untrained, pretrained)))
+        corpus = replace(corpus, labels=torch.from_numpy(labels_of(untrained.objective_, pretrained)))
         checkpoint = self._checkpoint(fit)
         with part("training"):
             guard = Guard(self.guard, self._evidence(pretrained, fit, from_scratch), baseline, self.n_clusters_)
@@ -151,7 +151,7 @@ class DeepClusterer(Clusterer):
                 objective, corpus, views,
                 guard=guard,
                 neighbors=torch.from_numpy(graph.first(self.n_neighbors).mutual()),
-                untrained=None if from_scratch else untrained,
+                untrained=None if from_scratch else untrained.objective_,
                 close=self._close if self.assign_by == "mixture" else None,
                 checkpoint=checkpoint,
                 callbacks=fit.options.callbacks,
@@ -163,26 +163,27 @@ class DeepClusterer(Clusterer):
             h = objective.network.embed_corpus(corpus.items, corpus.prepared)
             final = replace(with_embeddings(corpus, h), labels=None)
             if guard.active and not guard.verdict.kept and not from_scratch:
-                self._fall_back(objective, final, fit.seed)
+                same = torch.equal(final.h, pretrained.h)
+                self._fall_back(objective, final, untrained if same else None, fit.seed)
             else:
                 fit_final_assigner(objective, final, fit.seed)
                 if self.assign_by == "mixture":
                     self._close(objective, final)
         return final
 
-    def _start(self, pretrained: Corpus, seed: int) -> tuple[Labels, KNNGraph, Objective]:
-        """Return the labels of k-means, the nearest neighbors, and the objective that labels training starts from."""
+    def _start(self, pretrained: Corpus, seed: int) -> tuple[Labels, KNNGraph, Clusterer]:
+        """Return the labels of k-means, the nearest neighbors, and the model whose labels training starts from."""
         with part("neighbors"):
             untrained = self._untrained("kmeans", pretrained, seed)
             baseline = labels_of(untrained.objective_, pretrained)
             graph = self._neighbor_graph(pretrained, baseline, seed)
         with part("start"):
             untrained = untrained if self.init == "kmeans" else self._untrained(self.init, pretrained, seed)
-        return baseline, graph, untrained.objective_
+        return baseline, graph, untrained
 
-    def _fall_back(self, objective: Objective, corpus: Corpus, seed: int) -> None:
+    def _fall_back(self, objective: Objective, corpus: Corpus, fitted: Clusterer | None, seed: int) -> None:
         """Let the method that trains nothing assign; the clusters of the objective become the same."""
-        self.closing_ = self._untrained(self.init, corpus, seed)
+        self.closing_ = fitted or self._untrained(self.init, corpus, seed)
         labels = torch.from_numpy(labels_of(self.closing_.objective_, corpus))
         with seeded(seed):
             objective.initialize(replace(corpus, labels=labels), seed)

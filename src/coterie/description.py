@@ -1,4 +1,4 @@
-"""The part of every model that describes its clusters in words."""
+"""The part of every model that knows the clusters of the training items, and describes them in words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from coterie.data.rows import Rows
 from coterie.data.sample import Sample
 from coterie.data.texts import Texts
 from coterie.describe.cluster_table import ClusterTable, cluster_table
+from coterie.describe.merged_rows import join_topics
 from coterie.describe.quality import Quality
 from coterie.describe.tree import ClusterTree, TreeNode, cluster_tree
 from coterie.encoders.encoder import Encoder
 from coterie.errors import InputError
-from coterie.fitting import most_probable
+from coterie.fitting import Assignment, most_probable
 from coterie.naming.naming import LanguageModel, Naming, ask_names, language_model
 from coterie.naming.prompt import NamingPlan, naming_plan, typical_texts
 from coterie.naming.titles import Nearest, nearest_by_vectors, nearest_by_words
@@ -30,6 +31,8 @@ class Described:
     n_clusters_: int
     labels_: Labels
     confidence_: NDArray[np.float64]
+    second_labels_: Labels
+    margin_: NDArray[np.float64]
     clusters_: ClusterTable
     encoder_: Encoder
 
@@ -48,6 +51,18 @@ class Described:
     def _embed(self, X: Any, column: str | None) -> tuple[Rows[Any], Vectors]:  # noqa: N803
         raise NotImplementedError
 
+    @property
+    def assignment_(self) -> Assignment:
+        """The assignment of the training items; older models know no second cluster."""
+        self.fitted_objective()
+        second = getattr(self, "second_labels_", np.full(len(self.labels_), -1))
+        margin = getattr(self, "margin_", np.full(len(self.labels_), np.nan))
+        return Assignment(self.labels_, self.confidence_, second, margin)
+
+    def _store_assignment(self, found: Assignment) -> None:
+        self.labels_, self.confidence_ = found.labels, found.confidence
+        self.second_labels_, self.margin_ = found.second, found.margin
+
     def describe(self, items: Sequence[Any] | None = None, *, n_examples: int = 2, n_keywords: int = 5) -> ClusterTable:
         """Return name, size, confidence, keywords and typical texts of every cluster, the largest first.
 
@@ -57,11 +72,12 @@ class Described:
         self.fitted_objective()
         if items is None:
             return self.clusters_
-        return cluster_table(
+        table = cluster_table(
             ["" if item is None else str(item) for item in items], self.labels_, self.confidence_, self.n_clusters_,
-            n_examples=n_examples, n_keywords=n_keywords, topics=self._topics_of_clusters(),
+            n_examples=n_examples, n_keywords=n_keywords, topics=self._merged_topics(),
             with_keywords=self.encoder_.input_type != "images", quality=self.clusters_.quality(self.n_clusters_),
         )  # fmt: skip
+        return self._as_edited(table)
 
     def naming_plan(self, items: Sequence[Any] | None = None, *, n_texts: int = 8) -> NamingPlan:
         """Return what :meth:`name_clusters` would send: the keywords and some texts of every cluster.
@@ -163,10 +179,23 @@ class Described:
             texts = [rows.unique[i] if i >= 0 else "" for i in rows.inverse.tolist()]
         table = cluster_table(
             texts, self.labels_, self.confidence_, self.n_clusters_,
-            topics=self._topics_of_clusters(), with_keywords=bool(texts), quality=quality,
+            topics=self._merged_topics(), with_keywords=bool(texts), quality=quality,
         )  # fmt: skip
+        table = self._as_edited(table)
         self.tree_ = cluster_tree(self.cluster_centers_, table, texts, self.labels_)
         return table
+
+    def _as_edited(self, table: ClusterTable) -> ClusterTable:
+        """Return a new table with the user's edits: without merged clusters, and with the names that were given."""
+        return table.without(self.fitted_objective().merges.removed).renamed(self.clusters_.given_names)
+
+    def _merged_topics(self) -> Sequence[Any]:
+        """Return the topics of each cluster, where a merged cluster has those of its members."""
+        topics, merges = self._topics_of_clusters(), self.fitted_objective().merges
+        if not topics or not merges.target:
+            return topics
+        members = [merges.members(k) for k in range(len(topics))]
+        return [join_topics((merges.sizes[k], topics[k]) for k in of_cluster) for of_cluster in members]
 
     def _topics_of_clusters(self) -> Sequence[Any]:
         """Return the topics of each cluster; empty for methods without topics."""

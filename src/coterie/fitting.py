@@ -120,8 +120,8 @@ def most_probable(objective: Objective, h: Vectors, items: Items) -> Assignment:
         part = slice(start, start + chunk)
         q = objective.assign_all(h[part], items[part])
         labels[part], confidence[part] = q.argmax(axis=1), q.max(axis=1)
-        if q.shape[1] > 1:
-            q[np.arange(len(q)), labels[part]] = -np.inf
+        q[np.arange(len(q)), labels[part]] = q[:, objective.merges.removed] = -np.inf
+        if np.isfinite(q).any():  # there is another cluster
             second[part], margin[part] = q.argmax(axis=1), confidence[part] - q.max(axis=1)
     return Assignment(labels, confidence, second, margin)
 

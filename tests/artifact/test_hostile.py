@@ -279,3 +279,34 @@ def test_a_vocabulary_that_cannot_be_used_is_refused_when_the_model_is_loaded(fo
     change(folder, lambda state: state | {"vocabulary": words}, name="encoder.json")
     with pytest.raises(ArtifactError, match=message):
         coterie.load(folder)
+
+
+@pytest.mark.parametrize(
+    "merges",
+    [
+        {"target": [0, 1, 9], "sizes": [1, 1, 1]},
+        {"target": [1, 2, 2], "sizes": [1, 1, 1]},
+        {"target": [0, 0], "sizes": [1, 1]},
+        {"target": [0, 0, 2], "sizes": [1, 1]},
+        {"target": [0, 0, "2"], "sizes": [1, 1, 1]},
+        {"target": [0, 0, -1], "sizes": [1, 1, 1]},
+        {"target": 3},
+        [1, 2],
+    ],
+)
+def test_merges_that_are_not_those_of_the_clusters_are_refused(folder, merges):
+    change(folder, lambda config: config.update(merges=merges))
+    with pytest.raises(ArtifactError, match="does not describe a model"):
+        coterie.load(folder)
+
+
+@pytest.mark.parametrize("entry", ["keywords", "examples"])
+def test_a_keyword_or_example_that_is_no_text_is_refused(folder, entry):
+    path = folder / "clusters.json"
+    clusters = json.loads(path.read_text())
+    clusters[0][entry] = ["goal", []]
+    path.write_text(json.dumps(clusters))
+    (folder / "manifest.json").unlink()
+    write_manifest(folder)
+    with pytest.raises(ArtifactError):
+        str(coterie.load(folder).describe())

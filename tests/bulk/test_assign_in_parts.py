@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import coterie
 from coterie.bulk import engines, plan
 from coterie.cli.main import app
+from coterie.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +145,35 @@ def test_frames_and_arrays_come_back_as_they_came(work, topics):
     assert frame["cluster"].tolist() == labels
     assert frame.index.tolist() == [3, 1, 2, 0]
     assert assigner({"text": np.array(topics[0][:4], dtype=object)})["cluster"].tolist() == labels
+
+
+def test_a_part_of_another_run_is_not_taken_for_done(work):
+    folder, _ = work
+    assign(folder, out="foreign")
+    pq.write_table(pa.table({"text": ["x"]}), folder / "foreign/part-00001.parquet")
+    run = assign(folder, out="foreign")
+    assert run.exit_code == 2
+    assert "part-00001.parquet is not a part that this command wrote" in run.output
+
+
+def test_what_a_killed_run_left_is_replaced_if_asked(work):
+    folder, _ = work
+    assign(folder, out="killed")
+    (folder / "killed/part-00001.parquet").rename(folder / "killed/part-00001.parquet.unfinished")
+    assert assign(folder, "--min-confidence", "0.5", "--force", out="killed").exit_code == 0
+    assert not list((folder / "killed").glob("*.unfinished"))
+
+
+def test_more_rows_than_a_file_can_have_are_refused(work, monkeypatch):
+    monkeypatch.setattr(plan, "_MAX_PARTS", 3)
+    run = assign(work[0], out="many")
+    assert run.exit_code == 2
+    assert "too many for one run" in run.output
+
+
+def test_fewer_rows_than_a_file_says_are_an_error(work):
+    folder, _ = work
+    part = plan.Part(str(folder / "in/0.parquet"), 25, 40, str(folder / "short.parquet"))
+    with pytest.raises(InputError, match="fewer rows than it says"):
+        list(engines.write_part(part, coterie.Assigner(folder / "model")))
+    assert not list(folder.glob("short*"))

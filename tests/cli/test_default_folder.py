@@ -22,7 +22,7 @@ def test_the_folder_is_named_after_the_file_and_numbered_if_taken(invoke, here):
     run = invoke("cluster", "in/tickets.2024.csv", *SHOW)
     lines = run.stderr.splitlines()
     assert lines[:2] == ["6 texts from column 'text'", "The results go to the folder tickets.2024-clusters."]
-    assert "New texts: coterie assign tickets.2024-clusters FILE" in run.stderr
+    assert "coterie assign tickets.2024-clusters FILE " in run.stderr
     assert (here / "tickets.2024-clusters" / "assignments.csv").is_file()
     (here / "tickets.2024-clusters-2").write_text("mine")
     with exclusive(here / "tickets.2024-clusters-3"):  # by another command that is still at work

@@ -10,8 +10,11 @@ import sys
 import numpy as np
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from coterie.cli.errors import handle_errors
+from coterie.cli.input import _read_vectors
+from coterie.cli.main import app
 from coterie.data.files import read_table
 from coterie.errors import InputError
 
@@ -107,3 +110,20 @@ def test_a_closed_stdin_is_an_error(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="stdin is closed"):
         read_table("-")
+
+
+@pytest.mark.parametrize("shape", [b"(5, 3\0", b"(5, 3#", b"(5, 3}"])
+def test_vectors_with_a_broken_header_are_refused(tmp_path, shape):
+    np.save(tmp_path / "v.npy", np.ones((5, 3)))
+    (tmp_path / "v.npy").write_bytes((tmp_path / "v.npy").read_bytes().replace(b"(5, 3)", shape))
+    with pytest.raises(InputError, match="is not an array saved by"):
+        _read_vectors(tmp_path / "v.npy", 5)
+
+
+def test_a_file_name_that_is_no_text_has_a_report(tmp_path):
+    file = tmp_path / os.fsdecode(b"n\xff.csv")
+    file.write_text("text\n" + "goal match\nstock bank\n" * 5)
+    command = ["cluster", str(file), "-k", "2", "-e", "tfidf", "-m", "kmeans", "-o", str(tmp_path / "out")]
+    run = CliRunner().invoke(app, command)
+    assert run.exit_code == 0, run.output
+    assert "<title>n?.csv</title>" in (tmp_path / "out/report.html").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ def folders(invoke, topics, tmp_path_factory):
     for k, name in ((3, "three"), (4, "four")):
         arguments = ["-k", k, "-m", "kmeans", "-e", "tfidf", "--out", base / name]
         said = invoke("cluster", base / "tickets.csv", *arguments).stderr
-        assert f"Open {base / name / 'report.html'} in a browser." in said
+        assert f"Open {base / name / 'report.html'} in a browser " in said
     return base
 
 

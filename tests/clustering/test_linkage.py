@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from coterie import arrays
 from coterie.arrays import unit_rows
 from coterie.clustering import linkage as linkage_module
+from coterie.clustering.edges import Edges
 from coterie.clustering.linkage import average_linkage, cut, linkage_labels
 from coterie.knn.graph import KNNGraph, knn_graph
 from coterie.knn.smoothing import smooth
@@ -94,14 +95,14 @@ def test_linkage_along_edges_approximates_the_exact_linkage(monkeypatch):
 
 def test_equal_rows_merge_in_few_rounds(monkeypatch):
     rounds = []
-    nearest_connected = linkage_module._nearest_connected
+    nearest = Edges.nearest
 
-    def recorded(mean, edges):
-        rounds.append(len(mean))
-        return nearest_connected(mean, edges)
+    def recorded(self, n):
+        rounds.append(n)
+        return nearest(self, n)
 
     monkeypatch.setattr(arrays, "EXACT_LIMIT", 50)
-    monkeypatch.setattr(linkage_module, "_nearest_connected", recorded)
+    monkeypatch.setattr(Edges, "nearest", recorded)
     ring = (np.arange(1000)[:, None] + np.arange(1, 6)) % 1000
     graph = KNNGraph(ring, np.ones((1000, 5), dtype=np.float32))
     merges = average_linkage(unit_rows(np.ones((1000, 4))), np.ones(1000), graph)

@@ -53,22 +53,23 @@ def test_of_many_rows_all_starts_are_compared_on_a_sample_and_three_are_fitted(m
         return mixture
 
     monkeypatch.setattr(module, "fit_mixture", record)
-    mixture = choose_mixture(evidence, features, STARTS, MixtureSettings(), evenness_penalty=1.5)
+    mixture = choose_mixture(evidence, features, STARTS, MixtureSettings(), evenness_penalty=0.7)
     assert fitted_rows == [50] * len(features.possible(STARTS)) + [300] * 3
     table = np.zeros((3, 3))
     np.add.at(table, (labels, mixture.labels), 1)
     assert table.max(axis=1).sum() > 290
 
 
-@pytest.mark.parametrize(("penalty", "chosen"), [(0.0, 0), (2.0, 1)])
-def test_the_penalty_prefers_the_uneven_of_two_nearly_equal_fits(penalty, chosen, monkeypatch):
-    features, evidence, _ = make_features([30, 30])
-    even = Mixture(np.eye(2), np.log([0.5, 0.5]), None, np.eye(2), 10.0, MixtureSettings())
-    uneven = Mixture(np.eye(2), np.log([0.9, 0.1]), None, np.eye(2), 9.9, MixtureSettings())
+@pytest.mark.parametrize(("k", "penalty", "chosen"), [(6, 0.0, 0), (6, 0.7, 1), (6, 0.01, 0), (3, 100.0, 0)])
+def test_the_penalty_prefers_the_uneven_of_two_nearly_equal_fits_of_many_clusters(k, penalty, chosen, monkeypatch):
+    features, evidence, _ = make_features([10] * k)
+    sizes = np.array([0.9] + [0.1 / (k - 1)] * (k - 1))
+    even = Mixture(np.eye(k), np.full(k, -np.log(k)), None, np.eye(k), 10.0, MixtureSettings())
+    uneven = Mixture(np.eye(k), np.log(sizes), None, np.eye(k), 9.9, MixtureSettings())
     both = [even, uneven]
     left = iter(both)
     monkeypatch.setattr(module, "fit_mixture", lambda *args: next(left))
-    assert even.size_entropy == pytest.approx(np.log(2))
+    assert even.size_entropy == pytest.approx(np.log(k))
     found = choose_mixture(evidence, features, STARTS[:2], MixtureSettings(), evenness_penalty=penalty)
     assert found is both[chosen]
 
@@ -77,5 +78,5 @@ def test_without_a_cut_by_linkage_k_means_is_used():
     features, evidence, _ = make_features([2, 2, 2], min_cluster_size=0.99)
     linkage = [start for start in STARTS if start.algorithm == "linkage"]
     features = Features(**{**vars(features), "n_clusters": 5})
-    mixture = choose_mixture(evidence, features, linkage, MixtureSettings(), evenness_penalty=1.5)
+    mixture = choose_mixture(evidence, features, linkage, MixtureSettings(), evenness_penalty=0.7)
     assert mixture.q.shape == (6, 5)

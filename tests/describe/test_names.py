@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,12 @@ def test_a_cluster_without_texts_is_named_by_its_number():
     assert name([["refund"], []])[1] == "Cluster 1"
     assert fallback_name(3) == "Cluster 3"
     assert fallback_name(3, ["refund", "plan", "trial"]) == "Refund & plan"
+
+
+def test_a_word_that_is_repeated_without_end_takes_linear_time():
+    start = time.process_time()
+    names = cluster_names(
+        ["refund " * 100_000, "reset password"], np.array([0, 1]), [["refund"], ["password"]], [[], []]
+    )
+    assert names == ["Refund", "Password"]
+    assert time.process_time() - start < 10  # five billion pairs of words would be hours

@@ -100,3 +100,11 @@ def test_clear_removes_results_and_nothing_else():
     own.write_text("not ours")
     assert clear_results("embeddings") > H.nbytes
     assert cached_files("embeddings") == [own]
+
+
+def test_an_array_of_another_making_is_computed_again():
+    path = cache_folder() / "x.npy"
+    embedding_cache.store(path, embedding_cache.Embedded(np.full((2, 3), np.nan, np.float32), 1.0), {})
+    assert embedding_cache.load(path) is None  # not finite
+    path.write_bytes(path.read_bytes().replace(b"(2, 3), }", b"(9999999999999,9), }", 1))
+    assert embedding_cache.load(path) is None

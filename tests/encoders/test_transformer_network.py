@@ -207,3 +207,29 @@ def test_the_trained_weights_can_be_converted_back_to_transformers(folder, netwo
     tokenizer.save_pretrained(tmp_path)
     model.save_pretrained(tmp_path)
     np.testing.assert_allclose(padded_embeddings(tmp_path, TEXTS, "mean"), network.embed(TEXTS), atol=1e-5)
+
+
+# -- training texts are not encoded again
+
+
+@pytest.mark.skipif(not bfloat16_works(), reason="bfloat16 crashes on this processor")
+@pytest.mark.parametrize("trainable_layers", [None, 1])
+def test_in_bfloat16_prepared_texts_are_embedded_as_new_ones(model_folder, network_of, trainable_layers):
+    network = network_of(model_folder("bert"), trainable_layers, precision="bfloat16")
+    prepared = network.prepare(TEXTS)
+    untrained = network.embed_corpus(TEXTS, prepared)
+    np.testing.assert_array_equal(untrained, network.embed(TEXTS))
+    take_step(network)
+    network.train()
+    np.testing.assert_array_equal(network.encode(prepared).numpy(), network.embed_corpus(TEXTS, prepared))
+    np.testing.assert_array_equal(network.embed_corpus(TEXTS, prepared), network.eval().embed(TEXTS))
+    assert not np.array_equal(network.embed(TEXTS), untrained)
+
+
+def test_the_weights_of_a_checkpoint_are_those_that_encode(model_folder, network_of):
+    network = network_of(model_folder("bert"), 1, precision="bfloat16").eval()
+    prepared = network.prepare(TEXTS)
+    before = network.encode(prepared)
+    with torch.no_grad():
+        network.bert.layers[-1].up.weight.mul_(-1)  # as when a state is loaded between two epochs
+    assert not torch.equal(network.encode(prepared), before)

@@ -25,7 +25,7 @@ def test_every_preset_covers_every_data_set(method, preset):
     for dataset in TEXT_SETS:
         recipe = recipe_for(method, dataset, preset)
         below = make_encoder(recipe.encoder_settings["inner"]).params() if recipe.encoder == "umap" else {}
-        assert recipe.encoder in ("bundled", "umap", "sif")
+        assert recipe.encoder in ("bundled", "umap", "sif", "cnn")
         assert recipe.encoder == "sif" or (recipe.encoder_settings | below)["max_length"] == 32
     assert {recipe_for(method, dataset, preset).encoder for dataset in IMAGE_SETS} == {"image"}
 

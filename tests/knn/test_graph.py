@@ -9,6 +9,7 @@ from coterie.errors import SlowWarning
 from coterie.knn import graph as graph_module
 from coterie.knn import nn_descent as nn_descent_module
 from coterie.knn.graph import KNNGraph, knn_graph
+from coterie.remembered import remembering
 
 
 def random_rows(n, d=6):
@@ -80,3 +81,21 @@ def test_without_pynndescent_all_pairs_are_compared_with_a_warning(monkeypatch):
     with pytest.warns(SlowWarning, match=r"all pairs of 40 items.* pip install 'coterie\[scale\]'"):
         graph = knn_graph(x, 5)
     np.testing.assert_array_equal(graph.indices, sorted_neighbors(x, 5)[0])
+
+
+def test_a_fit_finds_the_neighbors_of_equal_rows_once(monkeypatch):
+    calls = []
+    find = graph_module._find
+    monkeypatch.setattr(graph_module, "_find", lambda x, k: calls.append(k) or find(x, k))
+    x = random_rows(40)
+    expected = knn_graph(x, 5)
+    with remembering():
+        for k in (5, 15, 3):
+            graph = knn_graph(x.copy(), k)
+            np.testing.assert_array_equal(graph.indices[:, :3], expected.indices[:, :3])
+            assert graph.indices.shape == graph.similarities.shape == (40, k)
+        knn_graph(x[:20], 5)
+        knn_graph(x, 20)
+    assert calls == [5, 15, 15, 20]
+    knn_graph(x, 5)
+    assert calls[-1] == 5  # it is forgotten

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from coterie.arrays import unit_rows
+from coterie.data.user_cache import is_private
 from coterie.knn.graph import KNNGraph, knn_graph
 from coterie.knn.nn_descent import _kept_on_disk, _without_self, nn_descent
 from coterie.knn.smoothing import smooth
@@ -87,3 +88,9 @@ def test_compiled_code_is_kept_in_the_users_cache(tmp_path, monkeypatch):
     assert numba.njit is njit
     assert double(3) == 6
     assert list((tmp_path / "compiled").rglob("*.nbi"))
+
+
+def test_code_is_not_kept_where_others_can_write(tmp_path):
+    assert is_private(tmp_path / "own")
+    (tmp_path / "own").chmod(0o777)
+    assert not is_private(tmp_path / "own")

@@ -95,6 +95,15 @@ def test_the_auto_encoder_starts_as_the_principal_directions():
     assert np.sqrt((h**2).mean()) == pytest.approx(1, rel=1e-3)
 
 
+def test_a_code_wider_than_the_embeddings_vary_starts_without_rounding_errors():
+    network = AutoEncoderNetwork(Network(6), 5, 8)
+    before = network.f[-1].weight.clone()
+    x = torch.randn(40, 2, generator=torch.Generator().manual_seed(0)) @ torch.randn(2, 6)
+    network.initialize(x)
+    changed = (network.f[-1].weight != before).any(dim=1)
+    assert changed.tolist() == [True, True, False, False, False]  # x has two directions; a third would be noise
+
+
 def test_pretraining_takes_at_most_half_of_the_epochs():
     objective, _ = make(coterie.DEC, pretrain_epochs=15)
     assert [(stage.name, stage.epochs) for stage in objective.stages(30)] == [("pretrain", 15), ("cluster", 15)]

@@ -1,6 +1,7 @@
 """Clusters are named by a language model; what it cannot name, keywords name."""
 
 import hashlib
+import io
 import json
 
 import pytest
@@ -8,7 +9,8 @@ from tests.naming.conftest import TITLES, chat_answer, title_of
 
 import coterie
 from coterie.errors import InputError, NamingError, NamingWarning
-from coterie.naming.http_model import HTTPModel, completions_url
+from coterie.naming.answers import Answers
+from coterie.naming.http_model import HTTPModel, _read, completions_url
 from coterie.naming.local_model import LocalModel
 from coterie.naming.naming import language_model
 from coterie.naming.prompt import typical_texts
@@ -197,3 +199,43 @@ def test_local_weights_are_checked_by_their_hash(stand_in):
 def test_the_local_model_names_without_a_network(stand_in, fitted, monkeypatch):
     monkeypatch.setattr("coterie.naming.local_model._SHA256", hashlib.sha256(b"weights").hexdigest())
     assert list(fitted.name_clusters("local").names.values()) == ["Market trade"]
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://h:99999999", "http://h/\u00e4", "http://h/\x1b[2J"])
+def test_an_address_that_cannot_be_opened_is_refused_before_the_work(address):
+    with pytest.raises(InputError, match="is not an address"):
+        completions_url(address)
+
+
+@pytest.mark.parametrize("address", ["http://me:hunter2@host", "http://host?key=hunter2"])
+def test_a_password_in_an_address_is_not_repeated(address):
+    with pytest.raises(InputError) as error:
+        completions_url(address)
+    assert "hunter2" not in str(error.value)
+
+
+def test_the_line_end_of_a_key_is_removed_and_a_broken_key_is_not_shown(server, monkeypatch):
+    monkeypatch.setenv("COTERIE_NAMES_KEY", "hunter2\n")
+    HTTPModel(server.address, "tiny").complete([{"role": "user", "content": "goal"}])
+    assert server.requests[0][1]["Authorization"] == "Bearer hunter2"
+    monkeypatch.setenv("COTERIE_NAMES_KEY", "hunter2\r\nX: y")
+    with pytest.raises(InputError) as error:
+        HTTPModel(server.address, "tiny")
+    assert "hunter2" not in str(error.value)
+
+
+def test_an_answer_without_end_or_depth_is_an_error(server, monkeypatch):
+    chat = [{"role": "user", "content": "goal"}]
+    server.reply = lambda body, _n: (200, b"[" * 500_000)
+    with pytest.raises(NamingError, match="did not answer with JSON"):
+        HTTPModel(server.address, "tiny").complete(chat)
+    server.reply = lambda body, _n: (200, chat_answer("a" + "\u0301\u0316" * 50_000))
+    assert len(answer := HTTPModel(server.address, "tiny").complete(chat)) == 4_000
+    assert clean_title(answer) == ""
+    monkeypatch.setattr("coterie.naming.http_model._TIMEOUT", -1.0)
+    with pytest.raises(NamingError, match="no whole answer"):
+        _read(io.BytesIO(b"{}"), "http://h")
+
+
+def test_the_name_of_a_model_may_be_any_bytes():
+    assert Answers("http://h \udcff").get([]) is None

@@ -96,6 +96,7 @@ def test_records_that_no_run_writes_are_refused(train, toy, checkpoint, meta):
     "tensors",
     [
         {"trained.mu": None}, {"trained.more": torch.ones(1)}, {"trained.mu": torch.ones(7)}, {"best.mu": None},
+        {"best.mu": torch.ones(7)},
         {"adam.0.exp_avg": torch.ones(9)}, {"adam.99.step": torch.ones(())}, {"adam.x": torch.ones(())},
         {"random.cpu": torch.ones(3)}, {"random.cpu": torch.zeros(5056, dtype=torch.uint8)},
     ],

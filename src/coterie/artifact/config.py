@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from coterie.contracts import Calibration
 from coterie.errors import ArtifactError, InputError
+from coterie.probabilities import Calibration, Merges
 
 _KINDS: dict[str, type] = {
     "method": str,
@@ -52,6 +52,18 @@ def checked_calibration(values: dict[str, Any]) -> Calibration:
     if not (0 < calibration.temperature < np.inf and 0 <= calibration.noise < 1):
         raise ValueError(f"calibration is {values!r:.80}")
     return calibration
+
+
+def checked_merges(values: dict[str, Any], n_clusters: int) -> Merges:
+    """Return the clusters that were merged; raise :class:`ValueError` if they are not those of the model."""
+    merges = Merges(**{name: tuple(numbers) for name, numbers in values.items()})
+    numbers = [*merges.target, *merges.sizes]
+    if any(not isinstance(number, int) or isinstance(number, bool) or number < 0 for number in numbers):
+        raise ValueError("merges are not whole numbers")
+    is_whole = len(merges.target) == len(merges.sizes) and len(merges.target) in (0, n_clusters)
+    if not is_whole or any(k >= n_clusters or merges.target[k] != k for k in merges.target):
+        raise ValueError(f"merges are not those of {n_clusters} clusters")
+    return merges
 
 
 @contextmanager

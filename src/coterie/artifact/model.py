@@ -22,7 +22,7 @@ from torch import nn
 
 import coterie
 from coterie.artifact.allocation import AllocationLimit
-from coterie.artifact.config import check_config, checked_calibration, fitting
+from coterie.artifact.config import check_config, checked_calibration, checked_merges, fitting
 from coterie.artifact.files import read_json, read_tensors, tensor_shapes, write_json, write_tensors
 from coterie.artifact.manifest import MANIFEST, SCHEMA_VERSION, Manifest, write_manifest
 from coterie.artifact.migrate import migrate_config, migrate_encoder_state, migrate_tensors
@@ -83,6 +83,7 @@ def _config(model: Clusterer, encoder: Encoder) -> dict[str, Any]:
         },
         "notes": model.saved_notes(),
         "calibration": asdict(model.fitted_objective().calibration),
+        "merges": asdict(model.fitted_objective().merges),
         "n_clusters_curve": model.n_clusters_curve_ and model.n_clusters_curve_.as_dict(),
         "texts": {"n": model.n_texts_, "sha256": model.texts_sha256_},
         "versions": library_versions(),
@@ -153,6 +154,7 @@ class Artifact:
             _load_state(objective, tensors, self.folder / _WEIGHTS)
             objective.eval()
             objective.calibration = checked_calibration(self.config.get("calibration", {}))  # older models have none
+            objective.merges = checked_merges(self.config.get("merges", {}), model.n_clusters_)
             self._check_labels(model)
             model.clusters_ = self.clusters()
             if tree := self.tree():

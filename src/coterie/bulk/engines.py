@@ -76,14 +76,16 @@ def write_part(part: Part, assigner: Assigner) -> Iterator[int]:
 
     system, target = file_system(part.target)
     temporary = f"{target}.unfinished"
-    writer = None
+    writer, n_rows = None, 0
     try:
         for batch in _batches(part):
             table = assigner(batch)
             writer = writer or ParquetWriter(temporary, table.schema, filesystem=system)
             writer.write_table(table)
+            n_rows += table.num_rows
             yield table.num_rows
-        assert writer is not None
+        if writer is None or n_rows != part.n_rows:
+            raise InputError(f"{part.source} is damaged: it has fewer rows than it says.")
         writer.close()
         system.move(temporary, target)
     except BaseException:

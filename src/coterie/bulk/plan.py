@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from coterie.data.atomic import atomic_file
 from coterie.data.files.table import Table
 from coterie.data.ownership import MARKER, check_folder
 from coterie.data.text_column import text_column
@@ -19,6 +20,7 @@ from coterie.errors import InputError, MissingExtraError
 from coterie.wording import count
 
 PART_ROWS = 65_536
+_MAX_PARTS = 100_000  # a small file can say that it has any number of rows
 _SAMPLE_ROWS = 200  # in which the text column is looked for
 
 
@@ -74,6 +76,9 @@ def make_plan(
             skipped[name] = str(error)
     if not rows:
         raise InputError("None of the files can be read. " + next(iter(skipped.values())))
+    if sum(n // PART_ROWS + 1 for n in rows.values()) > _MAX_PARTS:
+        most = max(rows, key=lambda name: rows[name])
+        raise InputError(f"{most} says that it has {rows[most]:,} rows: too many for one run. Is it damaged?")
     starts = [(name, start, n) for name, n in rows.items() for start in range(0, n, PART_ROWS)]
     parts = tuple(
         Part(name, start, min(start + PART_ROWS, n), f"{out.rstrip('/')}/part-{i:05d}.parquet")
@@ -169,7 +174,17 @@ def begin(plan: Plan, out: str, *, force: bool) -> list[Part]:
         _begin_local(plan, Path(out), force=force)
     else:
         _begin_remote(plan, out)
-    return [part for part in plan.parts if not _exists(part.target)]
+    return [part for part in plan.parts if not _is_done(part)]
+
+
+def _is_done(part: Part) -> bool:
+    """Whether a part is there; one that is not of this run raises :class:`InputError`."""
+    if not _exists(part.target):
+        return False
+    file = open_parquet(part.target)
+    if file.metadata.num_rows != part.n_rows or not any(name.startswith("cluster") for name in file.schema_arrow.names):
+        raise InputError(f"{part.target} is not a part that this command wrote. Move it away, and run it again.")
+    return True
 
 
 def _begin_local(plan: Plan, folder: Path, *, force: bool) -> None:
@@ -182,11 +197,14 @@ def _begin_local(plan: Plan, folder: Path, *, force: bool) -> None:
                 f"{folder} is not empty, and what is there is not of this model, these files and these settings. Name "
                 "a new folder, or replace it with --force."
             )
+        for path in folder.glob("part-*.parquet.unfinished"):  # of a killed run
+            path.unlink()
         check_folder(folder, overwrite=True)
         for path in folder.iterdir():
             path.unlink()
     folder.mkdir(exist_ok=True)
-    marker.write_text(json.dumps(plan.as_dict(), indent=1) + "\n", encoding="utf-8")
+    with atomic_file(marker) as temporary:
+        temporary.write_text(json.dumps(plan.as_dict(), indent=1) + "\n", encoding="utf-8")
 
 
 def _begin_remote(plan: Plan, out: str) -> None:

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.cli import naming, options
 from coterie.cli.assign import say_set_aside
-from coterie.cli.cluster_view import print_clusters
 from coterie.cli.input import Input, read_folder, read_input
-from coterie.cli.output import is_worker, print_json, print_topics, progress, say
+from coterie.cli.output import is_worker, progress, say
 from coterie.cli.report import make_page
-from coterie.cli.results import cluster_columns, for_spreadsheets, with_assignments
+from coterie.cli.result_folder import described, result_tables, say_written, show_clusters, write_results
 from coterie.cli.targets import reserve_default_folder, reserve_folder
-from coterie.cli.training_options import chosen_method, kept_checkpoint, training_settings, view_columns
+from coterie.cli.training_options import chosen_method, training_settings, view_columns
 
 if TYPE_CHECKING:
     from coterie.clusterer import Clusterer
-    from coterie.data.files import Table
-    from coterie.describe.cluster_table import ClusterTable
 
 
 def cluster(
@@ -97,7 +94,7 @@ def cluster(
         model.fit(given.items, **view_columns(model, given))
     if is_worker():
         return None
-    table = _describe(model, given)
+    table = described(model, given)
     if chosen is not None and dry_run:
         return naming.show_plan(model, given, chosen, as_json=as_json, quiet=quiet)
     if chosen is not None:
@@ -105,12 +102,13 @@ def cluster(
     if out is not None:
         with progress(quiet, show_progress):
             page = None if no_report else make_page(model, given, table, with_texts=not no_texts)
-        _write(out, model, _tables(given, model, table, raw=raw), table, page, overwrite=force)
-    _show(table, as_json=as_json)
+        tables = result_tables(given, model, table, raw=raw)
+        write_results(out, model, tables, table, page, overwrite=force)
+    show_clusters(table, as_json=as_json)
     say_set_aside(model.assignment_, model.min_confidence, given.noun, quiet=quiet)
     _say_model(model, time.perf_counter() - start, quiet=quiet)
     if out is not None:
-        _say_written(out, model, given, has_page=page is not None, quiet=quiet)
+        say_written(out, model, given.noun, has_page=page is not None, quiet=quiet)
 
 
 def _target(out: Path | None, files: list[str], *, no_save: bool, force: bool) -> Path | None:
@@ -156,19 +154,12 @@ def _say_model(model: Clusterer, seconds: float, *, quiet: bool) -> None:
     if hasattr(model, "guard_"):
         say(str(model.guard_), quiet=quiet)
     elif model.name == "neighbors":
-        say("Nothing was trained. Training for minutes may improve the clusters: --train", quiet=quiet)
-    for sentence in model.n_clusters_curve_.sentences if model.n_clusters_curve_ else ():
-        say(sentence, quiet=quiet)
+        say("The encoder was not trained. With --train it learns from your texts for some minutes first.", quiet=quiet)
     say(f"{count(model.n_clusters_, 'clusters')} in {seconds:.0f} s.", quiet=quiet)
-
-
-def _say_written(out: Path, model: Clusterer, given: Input, *, has_page: bool, quiet: bool) -> None:
-    """Say what was written, and how to use it."""
-    argument = "FILE" if given.noun == "texts" else "FOLDER"
-    allow = "".join(f" --allow-encoder {source}" for source in model.encoder_.outside_sources())
-    say(f"Written to {out}. New {given.noun}: coterie assign {out} {argument}{allow}", quiet=quiet)
-    if has_page:
-        say(f"Open {out / 'report.html'} in a browser.", quiet=quiet)
+    if model.n_clusters_curve_:
+        say("Their number was chosen from the texts. To choose it yourself: -k NUMBER. These are good:", quiet=quiet)
+        for sentence in model.n_clusters_curve_.sentences:
+            say(f"  {sentence}", quiet=quiet)
 
 
 def _encoder(encoder: str | None, items: options.InputType, vectors: Path | None) -> str:
@@ -184,53 +175,3 @@ def _encoder(encoder: str | None, items: options.InputType, vectors: Path | None
     if input_type_of(encoder) != items.value:
         raise InputError(f"The encoder {encoder!r} takes {input_type_of(encoder)}, not {items.value}: see --items.")
     return encoder
-
-
-def _describe(model: Clusterer, given: Input) -> ClusterTable:
-    """Return the table of clusters; for vectors and images, with the texts or files of the input as examples."""
-    from coterie.describe.tree import cluster_tree
-
-    if given.items is given.texts:
-        return model.describe()
-    model.clusters_ = table = model.describe(given.texts)
-    if given.noun == "texts":
-        texts = ["" if text is None else str(text) for text in given.texts]
-        model.tree_ = cluster_tree(model.cluster_centers_, table, texts, model.labels_)
-    return table
-
-
-def _show(table: ClusterTable, *, as_json: bool) -> None:
-    if as_json:
-        print_json(table.as_dicts())
-        return
-    print_clusters(table)
-    if "topics" in table.columns:
-        print_topics((row.cluster, [topic.as_dict() for topic in row.topics]) for row in table)
-
-
-def _tables(given: Input, model: Clusterer, table: ClusterTable, *, raw: bool) -> dict[str, Table]:
-    """Return the tables to write, by the names of their files."""
-    assigned = with_assignments(given.table, model.assignment_, table.names)
-    clusters = cluster_columns(table, given.table)
-    return {
-        f"assignments{assigned.suffix}": for_spreadsheets(assigned, raw=raw),
-        "clusters.csv": for_spreadsheets(clusters, raw=raw, quiet=True),
-    }
-
-
-def _write(
-    out: Path, model: Clusterer, tables: dict[str, Table], table: ClusterTable, page: str | None, *, overwrite: bool
-) -> None:
-    from coterie.artifact import save
-    from coterie.data.atomic import atomic_folder
-    from coterie.data.files import write_table
-    from coterie.data.ownership import write_marker
-
-    with kept_checkpoint(model), atomic_folder(out, overwrite=overwrite) as folder:
-        for name, written in tables.items():
-            write_table(written, folder / name)
-        save(model, folder / "model", clusters=table)
-        if page is not None:
-            (folder / "report.html").write_text(page, encoding="utf-8")
-        write_marker(folder)
-    model.remove_checkpoint()  # last: until here the same command would resume from it

@@ -70,10 +70,9 @@ def _assigned(
     """Let both models assign the texts of a file."""
     from coterie.artifact.model import Artifact
     from coterie.cli.input import read_input
-    from coterie.cli.report import RESULT_COLUMNS
     from coterie.report.comparison import Clustering
 
-    given = read_input(file, column, None, None, None, without=RESULT_COLUMNS)
+    given = read_input(file, column, None, None, None, without_results=True)
     found = []
     for path in (first, second):
         artifact = Artifact.open(path)
@@ -132,7 +131,7 @@ def _texts(table: Table, column: str | None) -> list[Any]:
     """Return the texts of a file of assignments; empty if it is not clear which column holds them."""
     from dataclasses import replace
 
-    from coterie.cli.report import RESULT_COLUMNS
+    from coterie.cli.results import RESULT_COLUMNS
     from coterie.data.text_column import text_column
     from coterie.errors import InputError
 

@@ -34,6 +34,7 @@ def info(model: options.Model, as_json: options.Json = False) -> None:
 
 def _rows(config: dict[str, Any]) -> dict[str, str]:
     """Return the first table: what the model is, and where it comes from."""
+    from coterie.probabilities import Merges
     from coterie.training.guard import Verdict
     from coterie.wording import count
 
@@ -43,11 +44,13 @@ def _rows(config: dict[str, Any]) -> dict[str, str]:
         "method": config["method"],
         "settings": _joined(settings),
         "encoder": f"{encoder['name']}, {encoder['dim']} dimensions, {_joined(encoder['params']) or 'no settings'}",
-        "trained on": f"{count(n_texts, encoder['input_type'])}, SHA-256 {config['texts']['sha256'][:16]}…",
+        "fitted to": f"{count(n_texts, encoder['input_type'])}, SHA-256 {config['texts']['sha256'][:16]}…",
         "versions": ", ".join(f"{name} {number}" for name, number in config["versions"].items()),
     }
     if guard := notes.get("guard"):
         rows["training"] = str(Verdict(**guard))
+    if merged := Merges(**config.get("merges", {})).groups:
+        rows["merged"] = ", ".join(" + ".join(map(str, group)) for group in merged)
     return rows
 
 

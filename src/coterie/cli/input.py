@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coterie.cli import results
 from coterie.cli.options import FileFormat
 from coterie.cli.output import say
 
@@ -45,9 +46,9 @@ def read_input(
     text_columns: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
-    without: Collection[str] = (),
+    without_results: bool = False,
 ) -> Input:
-    """Read files of texts as one table, and the file of their vectors; columns in ``without`` are left out."""
+    """Read files of texts as one table, and the file of their vectors; perhaps without columns that coterie added."""
     from coterie.data.files import join_tables, read_table
     from coterie.errors import InputError
 
@@ -68,7 +69,7 @@ def read_input(
     table = join_tables(tables)
     for note in table.notes:
         say(note)
-    table = replace(table, columns={name: cells for name, cells in table.columns.items() if name not in without})
+    table = results.without_results(table) if without_results else table
     columns, texts = _texts(table, column, text_columns)
     items = texts if vectors is None else _read_vectors(vectors, len(texts))
     return Input(table, columns, texts, items, title=_title(names, "texts"))
@@ -117,6 +118,8 @@ def _name(path: Path) -> str:
 
 
 def _read_vectors(path: Path, n_rows: int) -> Any:
+    from tokenize import TokenError  # numpy's parser of old headers raises it
+
     import numpy as np
 
     from coterie.errors import InputError
@@ -125,7 +128,7 @@ def _read_vectors(path: Path, n_rows: int) -> Any:
         # Mapped, because a header may promise more numbers than the file, or the memory, has.
         with np.errstate(over="raise"):
             h = np.lib.format.open_memmap(path, mode="r")
-    except (OSError, ValueError, ArithmeticError, EOFError, MemoryError) as error:
+    except (OSError, ValueError, ArithmeticError, EOFError, MemoryError, SyntaxError, TokenError) as error:
         raise InputError(f"{path} is not an array saved by numpy.save ({error}).") from None
     if not np.issubdtype(h.dtype, np.number):
         raise InputError(f"{path} has {h.dtype} values, not numbers.")

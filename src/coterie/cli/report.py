@@ -10,14 +10,14 @@ import typer
 from coterie.cli import options
 from coterie.cli.input import Input, read_folder, read_input
 from coterie.cli.output import progress, say
+from coterie.cli.results import without_results
 
 if TYPE_CHECKING:
+    from coterie.artifact.model import Artifact
     from coterie.clusterer import Clusterer
     from coterie.data.sample import Sample
     from coterie.describe.cluster_table import ClusterTable
     from coterie.fitting import Assignment
-
-RESULT_COLUMNS = ("cluster", "cluster_name", "confidence", "second_cluster", "margin")
 
 
 def report(
@@ -52,15 +52,11 @@ def report(
     from coterie.report.recount import recount
 
     artifact = Artifact.open(model)
-    source = Path(file) if file is not None else _assignments(artifact.folder)
-    target = out or (Path("report.html") if file is not None else source.parent / "report.html")
+    target = out or (Path("report.html") if file is not None else _assignments(artifact.folder).parent / "report.html")
     check_page(target)
-    if artifact.config["encoder"]["input_type"] == "images":
-        given = _images(source, column=column, format=file_format, delimiter=delimiter, vectors=vectors)
-    else:
-        given = read_input(
-            file or str(source), column, file_format, encoding, delimiter, vectors, without=RESULT_COLUMNS
-        )
+    given = read_items(
+        artifact, file, column=column, file_format=file_format, encoding=encoding, delimiter=delimiter, vectors=vectors
+    )
     with progress(quiet):
         loaded = artifact.load(allow=allow_encoder or ())
         assignment, sample = loaded.assigned_sample(given.items)
@@ -83,11 +79,18 @@ def make_page(
     from coterie.report.page import render
 
     texts = ["" if cell is None else str(cell) for cell in given.texts]
-    columns = {
-        name: cells for name, cells in given.table.columns.items() if name not in (*given.columns, *RESULT_COLUMNS)
-    }
+    columns = {name: cells for name, cells in given.table.columns.items() if name not in given.columns}
     items = Items(*(assigned or model.assigned_sample()), texts, columns)
     return render(make_report(model, items, table, title=given.title, with_texts=with_texts))
+
+
+def read_items(artifact: Artifact, file: str | None, **how: Any) -> Input:
+    """Return the items of a file or folder, or those that were assigned beside the model, without our own columns."""
+    source = file or str(_assignments(artifact.folder))
+    if artifact.config["encoder"]["input_type"] != "images":
+        return read_input(source, **how, without_results=True)
+    how["format"] = how.pop("file_format")
+    return _images(Path(source), **how)
 
 
 def write_page(page: str, target: Path) -> None:
@@ -116,16 +119,20 @@ def check_page(target: Path) -> None:
                 )
 
 
-def _assignments(folder: Path) -> Path:
+def assignments_beside(folder: Path) -> Path | None:
     """Return the file of assignments beside a model folder."""
+    return next(iter(sorted(folder.parent.glob("assignments.*"))), None)
+
+
+def _assignments(folder: Path) -> Path:
     from coterie.errors import InputError
 
-    found = sorted(folder.parent.glob("assignments.*"))
-    if not found:
+    found = assignments_beside(folder)
+    if found is None:
         raise InputError(
             f"A model does not hold its texts, and there are no assignments beside {folder}. Name the FILE."
         )
-    return found[0]
+    return found
 
 
 def _images(source: Path, **text_options: Any) -> Input:
@@ -134,6 +141,6 @@ def _images(source: Path, **text_options: Any) -> Input:
         return read_folder(str(source), **text_options)
     from coterie.data.files import read_table
 
-    table = read_table(source)
+    table = without_results(read_table(source))
     names = table.columns["file"]
     return Input(table, ("file",), names, [Path(name) for name in names], "images", source.name)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from coterie.fitting import Assignment
 
 
+RESULT_COLUMNS = ("cluster", "cluster_name", "confidence", "second_cluster", "margin")
+"""The columns that coterie adds to a table. Where the user has one of them, ours have a number: ``cluster_2``."""
+
+
 def with_assignments(table: Table, found: Assignment, names: Mapping[int, str]) -> Table:
     """Return the table with the columns of the result; cells that have no value are empty."""
     return add_columns(
@@ -47,6 +51,18 @@ def add_columns(table: Table, new: dict[str, list[Any]]) -> Table:
     ours = ", ".join(repr(f"{name}_{number}") for name in new)
     say(f"Your column {taken[0]!r} is kept. The new columns are called {ours}.")
     return table.with_columns(**{f"{name}_{number}": values for name, values in new.items()})
+
+
+def without_results(table: Table) -> Table:
+    """Return the table without the columns that coterie added last; the user's columns of such names stay."""
+    from dataclasses import replace
+
+    ours, number = list(RESULT_COLUMNS), 2
+    while all(f"{name}_{number}" in table.columns for name in RESULT_COLUMNS):
+        ours, number = [f"{name}_{number}" for name in RESULT_COLUMNS], number + 1
+    if not all(name in table.columns for name in ours):
+        return table
+    return replace(table, columns={name: cells for name, cells in table.columns.items() if name not in ours})
 
 
 def cluster_columns(clusters: ClusterTable, like: Table) -> Table:

@@ -43,13 +43,13 @@ def reserve_folder(out: Path | None, *, force: bool) -> None:
         reserve(out)
 
 
-def reserve_default_folder(first_input: str, *, force: bool) -> Path:
+def reserve_default_folder(first_input: str, *, suffix: str = "clusters", force: bool) -> Path:
     """Lock and return the folder for results where none is named: ``NAME-clusters`` in the current folder.
 
     If that is taken, the name gets a number; with ``force`` it is replaced, as if it had been named.
     """
     name = _stem(first_input)
-    first = f"{name}-clusters" if name else "clusters"
+    first = f"{name}-{suffix}" if name else suffix
     numbered = (f"{first}-{number}" for number in itertools.count(2))
     return next(out for out in map(Path, itertools.chain([first], numbered)) if _is_reserved(out, force=force))
 

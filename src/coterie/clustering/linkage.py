@@ -15,17 +15,17 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from coterie.arrays import is_large, row_chunks
+from coterie.arrays import is_large
+from coterie.clustering.edges import Edges
 from coterie.clustering.kmeans import kmeans_labels
 from coterie.contracts import Labels, Vectors
 from coterie.knn.graph import KNNGraph
 from coterie.progress import Advance, track
 
 _BLOCK = 2048  # clusters whose distances to all clusters are in memory at once
-_TIE_BREAK = 1e-7  # largest value added to a distance to break ties
+_EDGE_FACTOR = 4  # merging along edges ends when 50,000 / 4 clusters are left
 
 
 def linkage_labels(
@@ -95,7 +95,7 @@ def average_linkage(x: Vectors, weights: NDArray[np.float64], graph: KNNGraph | 
     """
     clusters = _Clusters(x, weights)
     with track("Linking", len(x)) as advance:
-        if graph is not None:
+        if graph is not None and is_large(len(x)):
             _merge_along_edges(clusters, graph, advance)
         _merge_all(clusters, advance)
     return sorted(clusters.merges, key=lambda merge: merge.height)
@@ -146,13 +146,10 @@ def _mutual_pairs(nearest: NDArray[np.int64], distance: NDArray[np.float64]) -> 
 
 
 def _merge_along_edges(clusters: _Clusters, graph: KNNGraph, advance: Advance) -> None:
-    """Merge clusters that an edge connects, as long as there are very many clusters."""
-    sources = np.repeat(np.arange(len(clusters)), graph.indices.shape[1])
-    targets = graph.indices.ravel()
-    sources, targets = np.concatenate([sources, targets]), np.concatenate([targets, sources])  # both directions
-    while is_large(len(clusters)):
-        edges = _adjacency(sources, targets, len(clusters))
-        nearest, distance = _nearest_connected(clusters.mean, edges)
+    """Merge clusters that an edge connects, until few enough are left to compare all pairs quickly."""
+    edges = Edges.of_graph(graph, clusters.mean)
+    while is_large(_EDGE_FACTOR * len(clusters)):
+        nearest, distance = edges.nearest(len(clusters))
         rows = np.arange(len(clusters))
         left = rows[(nearest[nearest] == rows) & (rows < nearest)]
         if not len(left):  # no edges are left
@@ -161,38 +158,10 @@ def _merge_along_edges(clusters: _Clusters, graph: KNNGraph, advance: Advance) -
         kept = clusters.merge(left, right, distance[left])
         new_position = kept.cumsum() - 1
         new_position[right] = new_position[left]
-        sources = new_position[np.repeat(rows, np.diff(edges.indptr))]
-        targets = new_position[edges.indices]
+        changed = np.zeros(len(rows), dtype=bool)
+        changed[left] = changed[right] = True
+        edges = edges.merged(new_position, changed, clusters.mean)
         advance(len(left))
-
-
-def _adjacency(sources: NDArray[np.int64], targets: NDArray[np.int64], n: int) -> csr_matrix:
-    """Return the sparse adjacency matrix (n, n): each edge once, without edges from a cluster to itself."""
-    distinct = sources != targets
-    values = np.ones(distinct.sum(), dtype=np.float32)
-    return csr_matrix((values, (sources[distinct], targets[distinct])), shape=(n, n))
-
-
-def _nearest_connected(mean: Vectors, edges: csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the nearest connected cluster (n,) of each cluster and its distance (n,).
-
-    For a cluster without edges, it is the cluster itself and infinity.
-    """
-    sources = np.repeat(np.arange(len(mean)), np.diff(edges.indptr))
-    targets = edges.indices
-    distances = np.empty(len(sources))
-    for chunk in row_chunks(len(sources)):
-        distances[chunk] = 1 - np.einsum("bd,bd->b", mean[sources[chunk]], mean[targets[chunk]])
-    # A pseudo-random term breaks ties, the same in both directions. Among many equal pairs, few would be mutual.
-    distances += _TIE_BREAK * ((sources ^ targets) * 2654435761 % 2**32) / 2**32
-
-    connected = np.flatnonzero(np.diff(edges.indptr))
-    nearest = np.arange(len(mean))
-    distance = np.full(len(mean), np.inf)
-    distance[connected] = np.minimum.reduceat(distances, edges.indptr[connected])
-    is_nearest = distances == distance[sources]
-    nearest[sources[is_nearest]] = targets[is_nearest]
-    return nearest, distance
 
 
 def cut(merges: list[Merge], weights: NDArray[np.float64], n_clusters: int, *, min_weight: float) -> Labels | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ _KMEANS_SAMPLE = 8192  # rows on which the random initializations of k-means are
 _SCREENING_SAMPLE = 4096  # rows on which all starts are compared; the best are then fitted to all rows
 _ROWS_PER_CLUSTER = 16  # of the screening sample at least
 _FINALISTS = 3
+_EVEN_CLUSTERS = 3  # with so few, J is not corrected for its preference for clusters of equal size
 JOINT_WORD_WEIGHT = 0.3  # weight of the words in the joint features
 
 
@@ -124,11 +126,11 @@ def choose_mixture(
     *,
     evenness_penalty: float,
 ) -> Mixture:
-    r"""Return the mixture with the highest J - c H(\pi) over all starts, with c = ``evenness_penalty``.
+    r"""Return the mixture with the highest J - c H(\pi) over all starts, with c = ``evenness_penalty`` log(K / 3).
 
     Embeddings, words and neighbors say partly the same, so J counts evidence more than once, but the prior of the
-    cluster sizes \pi not even once. J alone therefore prefers clusters of equal size. Of many rows, all starts are
-    compared on a sample, and only the best are fitted to all rows.
+    cluster sizes \pi not even once. J alone therefore prefers clusters of equal size, the more of them the more. Of
+    many rows, all starts are compared on a sample, and only the best are fitted to all rows.
     """
     starts = features.possible(starts)
     n_sample = max(_SCREENING_SAMPLE, _ROWS_PER_CLUSTER * features.n_clusters)
@@ -160,7 +162,8 @@ def _fits(
 
 
 def _criterion(mixture: Mixture, evenness_penalty: float) -> float:
-    return mixture.score - evenness_penalty * mixture.size_entropy
+    weight = evenness_penalty * max(math.log(mixture.q.shape[1] / _EVEN_CLUSTERS), 0.0)
+    return mixture.score - weight * mixture.size_entropy
 
 
 def _evidence_of_rows(evidence: Evidence, rows: np.ndarray, sample: Features) -> Evidence:

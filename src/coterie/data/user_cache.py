@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,18 @@ def user_cache(kind: str) -> Path:
     return Path(home) / "coterie" / kind
 
 
+def is_private(folder: Path) -> bool:
+    """Create ``folder``, and return whether only this user can write to it, as code that is kept there requires."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):  # Windows: the user's profile is private
+        return True
+    return found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022
+
+
 def cached_files(kind: str) -> list[Path]:
     """Return the files of one kind."""
     return sorted(path for path in user_cache(kind).rglob("*") if path.is_file())
@@ -48,8 +61,8 @@ def remove_least_recently_used(folder: Path, max_bytes: int) -> None:
     for path in _results(folder):
         results.setdefault(str(path.with_suffix("")), []).append(path.stat())
     total = 0
-    for name, stats in sorted(results.items(), key=lambda item: -max(stat.st_mtime_ns for stat in item[1])):
-        total += sum(stat.st_size for stat in stats)
+    for name, stats in sorted(results.items(), key=lambda item: -max(entry.st_mtime_ns for entry in item[1])):
+        total += sum(entry.st_size for entry in stats)
         if total > max_bytes:
             for suffix in (".npy", ".json"):
                 Path(name + suffix).unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any, Protocol, overload
@@ -59,19 +59,25 @@ class ClusterRow:
     cohesion: float | None = None  # mean cosine of an item with the mean of the cluster
     stability: float | None = None  # share of items that keep the cluster when half of all items vote on them
     nearest: int | None = None  # the most similar other cluster
+    has_given_name: bool = False  # by the user or a language model: not replaced by keywords
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; the key ``topics`` only if the cluster has topics."""
+        """Return plain values for JSON; the keys ``topics`` and ``has_given_name`` only if they say something."""
         values: dict[str, Any] = {name: getattr(self, name) for name in _COLUMNS}
-        return values | {"topics": [topic.as_dict() for topic in self.topics]} if self.topics else values
+        if self.topics:
+            values["topics"] = [topic.as_dict() for topic in self.topics]
+        return values | ({"has_given_name": True} if self.has_given_name else {})
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ClusterRow:
         """Return the row that :meth:`as_dict` was called on; older models stored neither name nor quality."""
+        if not all(isinstance(text, str) for text in (*values["keywords"], *values["examples"])):
+            raise TypeError("keywords and examples must be texts")
         missing = dict.fromkeys(_QUALITY)
         values = {"name": fallback_name(values["cluster"], values["keywords"])} | missing | values
         topics = [TopicSummary(**topic) for topic in values.get("topics", [])]
-        return cls(**{name: values[name] for name in _COLUMNS}, topics=topics)
+        given = values.get("has_given_name") is True
+        return cls(**{name: values[name] for name in _COLUMNS}, topics=topics, has_given_name=given)
 
 
 class ClusterTable(Sequence[ClusterRow]):
@@ -95,9 +101,25 @@ class ClusterTable(Sequence[ClusterRow]):
         """The name of each cluster."""
         return {row.cluster: row.name for row in self._rows}
 
+    @property
+    def given_names(self) -> dict[int, str]:
+        """The names that the user or a language model gave."""
+        return {row.cluster: row.name for row in self._rows if row.has_given_name}
+
     def renamed(self, names: Mapping[int, str]) -> ClusterTable:
-        """Return the table with other names of some clusters."""
-        return ClusterTable(replace(row, name=names.get(row.cluster, row.name)) for row in self._rows)
+        """Return the table with given names of some clusters; another cluster of such a name gets its number."""
+        taken = {name.casefold() for name in names.values()}
+        rows = []
+        for row in self._rows:
+            if row.cluster in names:
+                rows.append(replace(row, name=names[row.cluster], has_given_name=True))
+            else:
+                rows.append(replace(row, name=f"{row.name} ({row.cluster})") if row.name.casefold() in taken else row)
+        return ClusterTable(rows)
+
+    def without(self, clusters: Collection[int]) -> ClusterTable:
+        """Return the table without the rows of some clusters."""
+        return ClusterTable(row for row in self._rows if row.cluster not in clusters)
 
     def quality(self, n_clusters: int) -> list[Quality | None]:
         """Return the quality of each cluster (K); None where it is not known."""

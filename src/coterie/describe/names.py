@@ -101,7 +101,8 @@ class _Cluster:
     def _phrases_in(self, words: list[str]) -> Iterator[_Phrase]:
         """Yield phrases that begin and end with different keywords, and have only function words between them."""
         at = [position for position, word in enumerate(words) if self._rank(word) is not None]
-        for first, last in combinations(at, 2):
+        pairs = ((first, last) for i, first in enumerate(at) for last in at[i + 1 : i + _MAX_WORDS])  # no other is near
+        for first, last in pairs:
             inner = words[first + 1 : last]
             if last - first < _MAX_WORDS and not any(is_content_word(w) and self._rank(w) is None for w in inner):
                 phrase = tuple(words[first : last + 1])

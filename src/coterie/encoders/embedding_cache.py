@@ -68,9 +68,10 @@ def load(path: Path) -> Embedded | None:
         h = np.load(path, allow_pickle=False)
         os.utime(path)  # the least recently used files are removed first
         embedded = Embedded(np.asarray(h, dtype=np.float32), float(info["seconds"]))
-    except (OSError, ValueError, EOFError, KeyError, TypeError):
+    except (OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RecursionError):
         return None
-    return embedded if embedded.h.ndim == 2 and len(embedded.h) == info.get("n") else None
+    is_whole = embedded.h.ndim == 2 and len(embedded.h) == info.get("n") and bool(np.isfinite(embedded.h).all())
+    return embedded if is_whole else None
 
 
 def store(path: Path, embedded: Embedded, info: dict[str, Any]) -> None:

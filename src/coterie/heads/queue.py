@@ -48,6 +48,16 @@ class Queue(nn.Module):
         """Hold ``rows`` (n, d) back until :meth:`flush`: the backward pass still needs the old rows."""
         self.pending = (rows, ids)
 
+    def exchange(self, rows: Tensor, shown: Tensor, shown_hat: Tensor) -> tuple[Tensor, Tensor]:
+        """Return negatives and mask for items ``shown`` (n,); push ``rows`` (n, d) of ``shown_hat`` (n,) later.
+
+        A row of either item is not a negative: the two views of an item may show neighbors of it.
+        """
+        negatives, same = self.negatives(shown)
+        same = same | self.negatives(shown_hat)[1]
+        self.push_later(rows, shown_hat)
+        return negatives, same
+
     def flush(self) -> None:
         """Push the rows of :meth:`push_later`, if any."""
         if self.pending:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from coterie.contracts import Vectors
 from coterie.errors import SlowWarning
 from coterie.knn.nn_descent import has_nn_descent, nn_descent
 from coterie.progress import track
+from coterie.remembered import memory
 
 _BLOCK = 1024  # rows whose similarities to all rows are in memory at once
+_SHARED = 15  # neighbors that are found at least in a fit: most of its steps need as many
 
 
 class KNNGraph(NamedTuple):
@@ -49,9 +52,20 @@ def knn_graph(x: Vectors, k: int) -> KNNGraph:
     """Return the ``k`` nearest neighbors of each row of ``x`` (N, D), without the row itself.
 
     The rows must have unit length. The result is exact for up to 50,000 rows. For more rows it is approximate if the
-    extra ``scale`` is installed (NN-descent), and exact but slow otherwise.
+    extra ``scale`` is installed (NN-descent), and exact but slow otherwise. A fit searches equal rows once.
     """
-    k = min(k, len(x) - 1)
+    known, k = memory("graphs"), min(k, len(x) - 1)
+    if known is None:
+        return _find(x, k)
+    key = x.shape, sha256(x.ravel().view(np.uint8).data).digest()
+    if key not in known or known[key].indices.shape[1] < k:
+        known[key] = _find(x, min(max(k, _SHARED), len(x) - 1))
+    graph: KNNGraph = known[key]
+    return graph.first(k)
+
+
+def _find(x: Vectors, k: int) -> KNNGraph:
+    """Return the ``k`` nearest neighbors of each row of ``x`` (N, D), with k < N."""
     if not is_large(len(x)):
         return _exact_graph(x, k)
     if has_nn_descent():

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.contracts import Vectors
-from coterie.data.user_cache import user_cache
+from coterie.data.user_cache import is_private, user_cache
 from coterie.progress import Advance, has_listener, track
 
 _OVERSAMPLING = 1.6  # searching for more neighbors than needed makes more of the needed ones correct
@@ -59,7 +59,8 @@ def nn_descent(x: Vectors, k: int) -> tuple[NDArray[np.int64], Vectors]:
 def _kept_on_disk() -> Iterator[None]:
     """While pynndescent is imported, let numba keep what it compiles in the user's cache, for later processes.
 
-    Functions that numba cannot keep are compiled again, as without this. NUMBA_CACHE_DIR names another folder.
+    Functions that numba cannot keep are compiled again, as without this. NUMBA_CACHE_DIR names another folder. What is
+    kept is code, so nothing is kept in a folder that others can write to.
     """
     import numba
 
@@ -67,6 +68,9 @@ def _kept_on_disk() -> Iterator[None]:
         yield
         return
     njit, folder = numba.njit, numba.config.CACHE_DIR
+    if not folder and not is_private(user_cache("compiled")):
+        yield
+        return
     numba.njit = lambda *args, **options: njit(*args, **options | {"cache": True})
     numba.config.CACHE_DIR = folder or str(user_cache("compiled"))
     try:

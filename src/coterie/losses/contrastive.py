@@ -73,6 +73,22 @@ def queue_contrast(z: Tensor, positive: Tensor, queue: Tensor, same: Tensor, *, 
     return F.cross_entropy(logits, torch.zeros(len(z), dtype=torch.long, device=z.device))
 
 
+def expert_contrast(f: Tensor, v: Tensor, mu: Tensor, queue: Tensor, same: Tensor, *, tau: float) -> Tensor:
+    r"""Return log p(y_i | x_i, z = k) (B, K): the InfoNCE of each expert k with a queue of negatives p. MiCE Eq. 5-7.
+
+    .. math::
+        p(y_i | x_i, k) = \frac{\exp(v_{ik} (f_{ik} + \mu_k) / \tau)}
+                               {\exp(v_{ik} (f_{ik} + \mu_k) / \tau) + \sum_l \exp(p_{lk} (f_{ik} + \mu_k) / \tau)}
+
+    f, v (B, K, d) are the two views, \mu (K, d) the prototypes, ``queue`` p (L, K, d), all of unit length. ``same``
+    (B, L) is True where a queue row is the same item as row i, so that it is not a negative.
+    """
+    expert = f + mu  # (B, K, d)
+    positive = (v * expert).sum(dim=2, keepdim=True)  # (B, K, 1)
+    negatives = torch.einsum("lkd,bkd->bkl", queue, expert).masked_fill(same[:, None], -torch.inf)  # (B, K, L)
+    return (torch.cat([positive, negatives], dim=2) / tau).log_softmax(dim=2)[..., 0]
+
+
 def neighborhood_contrast(z: Tensor, z_delta: Tensor, near: Tensor, *, tau: float) -> Tensor:
     r"""Return the contrast of rows z (B, d) with perturbed rows z_delta (B, d), in both directions. VaSCL Eq. 5-6.
 

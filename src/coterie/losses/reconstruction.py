@@ -1,10 +1,11 @@
-"""Reconstruction losses: of the tokens of a text, or of a vector."""
+"""Reconstruction losses: of the tokens of a text, of a vector, or of a binary code."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 _CHUNK_SIZE = 512  # tokens whose logits are in memory at once; a vocabulary has tens of thousands of words
@@ -24,6 +25,14 @@ def token_cross_entropy(x: Tensor, table: Tensor, bias: Tensor, targets: Tensor)
 def squared_error(x_hat: Tensor, x: Tensor) -> Tensor:
     r"""Return \frac{1}{B} \sum_i \|\hat x_i - x_i\|^2 of vectors (B, D)."""
     return (x_hat - x).square().sum(dim=1).mean()
+
+
+def code_cross_entropy(logits: Tensor, codes: Tensor) -> Tensor:
+    r"""Return -\frac{1}{B} \sum_i \sum_l b_{il} \log \sigma(o_{il}) + (1 - b_{il}) \log (1 - \sigma(o_{il})).
+
+    o (B, L) are ``logits``, b (B, L) the bits of ``codes``. STCC Eq. 10.
+    """
+    return F.binary_cross_entropy_with_logits(logits, codes.to(logits.dtype), reduction="sum") / len(logits)
 
 
 class _TokenCrossEntropy(torch.autograd.Function):

@@ -58,7 +58,7 @@ class Neighbors(Clusterer, name="neighbors"):
     max_df: float = hyper(0.2, "largest share of the texts that a word may occur in", gt=0, le=1)
     use_linkage: Use = hyper("auto", "initial clusters by average linkage; auto: where they are better than k-means")
     evenness_penalty: float = hyper(
-        1.5, "weight of the entropy of the cluster sizes, subtracted from J in the choice of initial clusters", ge=0
+        0.7, "weight of log(K/3) times the entropy of the cluster sizes, subtracted from J in the choice", ge=0
     )
     min_cluster_size: float = hyper(0.05, "least size of a linkage cluster, relative to the mean size", ge=0, lt=1)
     n_init: int = hyper(3, "random initializations of k-means; the best is kept", ge=1)

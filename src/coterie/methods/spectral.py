@@ -5,40 +5,35 @@ constant on its parts, so that k-means on them finds the parts:
 
 .. math:: L = I - D^{-1/2} W D^{-1/2}
 
-Paper: https://papers.nips.cc/paper/2092-on-spectral-clustering-analysis-and-an-algorithm - Code: scikit-learn
+Paper: https://papers.nips.cc/paper/2092-on-spectral-clustering-analysis-and-an-algorithm - Code: none
 
+Departure: W has a one for each of the nearest neighbors, not a Gaussian of all distances.
 Departure: equal texts are one item. New texts are assigned by their nearest training texts.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import csr_matrix, diags_array
-from sklearn.cluster import SpectralClustering
+import torch
 
+from coterie.arrays import unit_rows
+from coterie.clustering.kmeans import kmeans_labels
 from coterie.contracts import Corpus, Labels
 from coterie.hyper import hyper
-from coterie.knn.graph import knn_graph
+from coterie.knn.eigenmaps import laplacian_eigenmaps
 from coterie.partition_clusterer import PartitionClusterer, unit_vectors
-
-_WEAK = 1e-6  # weight of a link between texts that need not be similar
 
 
 class Spectral(PartitionClusterer, name="spectral"):
-    """k-means on eigenvectors of the graph of nearest neighbors, by scikit-learn."""
+    """k-means on eigenvectors of the graph of nearest neighbors."""
 
     graph_neighbors: int = hyper(15, "nearest neighbors that each text is connected with", ge=1)
     n_init: int = hyper(10, "restarts of k-means on the eigenvectors", ge=1)
 
     def partition(self, corpus: Corpus, seed: int) -> Labels:
         """Return the parts of the graph."""
-        n = len(corpus.h)
-        near = knn_graph(unit_vectors(corpus), min(self.graph_neighbors, n - 1)).indices
-        rows = np.repeat(np.arange(n), near.shape[1])
-        w = csr_matrix((np.ones(near.size), (rows, near.ravel())), shape=(n, n))
-        w = w + diags_array(np.full(n - 1, _WEAK), offsets=1)  # a graph in one piece, as the solver expects
-        model = SpectralClustering(
-            self.n_clusters, affinity="precomputed", n_init=self.n_init, assign_labels="kmeans", random_state=seed
+        assert isinstance(self.n_clusters, int)
+        vectors = laplacian_eigenmaps(
+            unit_vectors(corpus), self.n_clusters, n_neighbors=self.graph_neighbors, seed=seed
         )
-        labels: Labels = model.fit_predict((w + w.T) / 2).astype("int64")
-        return labels
+        rows = unit_rows(vectors)  # (N, K), step 4 of the paper
+        return kmeans_labels(rows, torch.ones(len(rows)), self.n_clusters, n_init=self.n_init, seed=seed)

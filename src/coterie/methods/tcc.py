@@ -162,9 +162,7 @@ class TCCObjective(Objective):
     def _item_contrast(self, e: Tensor, e_hat: Tensor, batch: Batch) -> Tensor:
         """Return the contrast of items; neither item that the two views show is a negative."""
         shown, shown_hat = batch.shown or (batch.rows, batch.rows)
-        queue, same = self.past_items.negatives(shown)
-        same = same | self.past_items.negatives(shown_hat)[1]
-        self.past_items.push_later(e_hat, shown_hat)
+        queue, same = self.past_items.exchange(e_hat, shown, shown_hat)
         return queue_contrast(e, e_hat, queue, same, tau=self.hp.temperature)  # Eq. 7
 
     def forward(self, view: Any) -> View:

@@ -26,7 +26,7 @@ class Answers:
         """Return the answer to a chat, or None."""
         try:
             stored = json.loads(self._file(messages).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         answer = stored.get("answer") if isinstance(stored, dict) else None
         return answer if isinstance(answer, str) else None
@@ -35,7 +35,7 @@ class Answers:
         """Keep the answer to a chat."""
         file = self._file(messages)
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # an answer may repeat texts
             with atomic_file(file) as temporary:
                 temporary.write_text(json.dumps({"answer": answer[:_MAX_ANSWER]}), encoding="utf-8")
         except OSError as error:
@@ -44,5 +44,6 @@ class Answers:
             self._failed = True
 
     def _file(self, messages: Messages) -> Path:
-        digest = hashlib.sha256(json.dumps([self.identity, messages], ensure_ascii=False).encode()).hexdigest()
+        chat = json.dumps([self.identity, messages], ensure_ascii=False)
+        digest = hashlib.sha256(chat.encode("utf-8", "surrogatepass")).hexdigest()
         return user_cache("names") / f"{digest}.json"

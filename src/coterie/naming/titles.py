@@ -17,6 +17,7 @@ Nearest = Callable[[Sequence[str]], Sequence[int]]
 
 _MAX_LENGTH = 60
 _MAX_WORDS = 7
+_MAX_LINE = 500  # characters of a line that are looked at
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:title|name|topic)\s*:\s*", re.IGNORECASE)
 _ADDRESS = re.compile(r"://|\bwww\.|\S@\S")
@@ -30,7 +31,7 @@ def clean_title(answer: str) -> str:
     Only letters, digits, spaces and some punctuation stay: no markup, no control characters, no formula.
     """
     lines = [line.strip() for line in _THOUGHTS.sub("", answer).splitlines()]
-    line = unicodedata.normalize("NFC", next(filter(None, lines), ""))
+    line = unicodedata.normalize("NFC", next(filter(None, lines), "")[:_MAX_LINE])
     if _ADDRESS.search(line):
         return ""
     title = " ".join("".join(map(_kept, line)).split())

@@ -134,7 +134,7 @@ def _shown_texts(items: Items) -> tuple[Sequence[str] | None, str]:
 
 def _cards(table: ClusterTable, items: Items, points: Points, *, with_words: bool) -> list[ClusterCard]:
     valid = np.flatnonzero(items.labels >= 0)
-    n_clusters = len(table)
+    n_clusters = max((row.cluster for row in table), default=-1) + 1  # numbers of merged clusters are unused
     counted = valid if with_words and len(items.texts) else valid[:0]
     words, n_words = word_counts([str(items.texts[i]) for i in counted.tolist()], items.labels[counted], n_clusters)
     nearest = _nearest(items.sample.h, points.cluster, n_clusters)

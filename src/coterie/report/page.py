@@ -49,7 +49,8 @@ def render(report: Report, *, view: View = "report") -> str:
         "script": script,
         "data": _json(_payload(report)),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+    page = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+    return page.encode("utf-8", "replace").decode()  # the name of a file may be no text
 
 
 def _asset(name: str) -> str:

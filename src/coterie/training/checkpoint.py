@@ -66,6 +66,7 @@ class Checkpoint:
                 raise ValueError("its tensors are not those of this training")
             run.step, run.history = meta["step"], meta["history"]
             run.sums.update(meta["sums"])
+            run.objective.load_state_dict(best, strict=False)  # fails here if a shape is wrong, not after the training
             run.objective.load_state_dict(trained, strict=False)
             run.guard.restore(meta["guard"], best)
             _fill_adam(run.optimizer.adam, _under("adam.", tensors))
@@ -139,7 +140,8 @@ def _sha256(meta: str, tensors: dict[str, Tensor]) -> str:
     digest = hashlib.sha256(meta.encode())
     for name, value in sorted(tensors.items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)} ".encode())
-        digest.update(value.reshape(-1).view(torch.uint8).numpy().data)
+        if value.numel():  # an empty tensor may have a stride that has no view
+            digest.update(value.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

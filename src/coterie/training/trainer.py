@@ -254,9 +254,9 @@ class Run:
             self.on_epoch(self.history)
 
     def _judge(self, record: Record, update: Callable[[Evaluation], None], *, ends_stage: bool = True) -> None:
-        """Evaluate the state, and give it to the guard: in one process, of embeddings by all."""
+        """Evaluate the state, and give it to the guard: in one process, of embeddings by all; the first are known."""
         started = time.perf_counter()
-        corpus = self._encode_corpus()
+        corpus = self._encode_corpus() if self.step or self.objective.network.from_scratch else self.corpus
         distributed.once(lambda: update(self._evaluate(corpus, record, ends_stage=ends_stage)))
         self.evaluation_seconds = time.perf_counter() - started
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -11,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from coterie.arrays import is_large, row_chunks, subsample, unit_rows
 from coterie.contracts import Vectors
+from coterie.remembered import memory
 
 _SAMPLE_FACTOR = 4  # the sample of texts is 4 times larger than elsewhere, because most words are rare
 _MIN_COVERAGE = 0.5  # share of texts with a word of the vocabulary; below, character n-grams are used
@@ -20,8 +22,19 @@ def tfidf_svd(texts: Sequence[str], *, n_components: int, seed: int | None) -> V
     """Return features (N, at most n_components) with rows of unit length, or zero for texts without known words.
 
     Words must occur in two texts. If half of the texts have no such word, e.g. in languages without spaces, character
-    n-grams are used instead. None if too few texts share character n-grams either.
+    n-grams are used instead. None if too few texts share character n-grams either. A fit computes them once.
     """
+    known = memory("features")
+    if known is None:
+        return _features(texts, n_components, seed)
+    key = sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest(), n_components, seed
+    if key not in known:
+        known[key] = _features(texts, n_components, seed)
+    features: Vectors | None = known[key]
+    return features
+
+
+def _features(texts: Sequence[str], n_components: int, seed: int | None) -> Vectors | None:
     vectorizers = (
         TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english"),
         TfidfVectorizer(sublinear_tf=True, min_df=2, analyzer="char", ngram_range=(2, 3)),

@@ -15,8 +15,10 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 from torch import Tensor
 
+from coterie.remembered import memory
 from coterie.words.stop_words import STOP_WORDS
 
+_REMEMBERED_TEXTS = 50_000  # their words take some 50 MB
 _CharacterKind = Literal["letters", "unspaced", "emoji", "ignored", "separator"]
 
 # Code points of scripts that put no spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han.
@@ -32,8 +34,21 @@ def split_words(text: str) -> list[str]:
     """Return the words of ``text`` in lower case and in order.
 
     A word has at least two characters, one of them a letter, and may end in # or + (c#, c++). Scripts without spaces
-    are split into overlapping pairs of characters. Each emoji is a word.
+    are split into overlapping pairs of characters. Each emoji is a word. A fit splits each of its first texts once.
     """
+    known = memory("words")
+    if known is None:
+        return _split(text)
+    if text in known:
+        words: list[str] = known[text]
+        return words
+    words = _split(text)
+    if len(known) < _REMEMBERED_TEXTS:
+        known[text] = words
+    return words
+
+
+def _split(text: str) -> list[str]:
     characters = (char for char in text.lower() if _kind(char) != "ignored")
     words: list[str] = []
     for kind, run in groupby(characters, _kind):

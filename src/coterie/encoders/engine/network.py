@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class TransformerNetwork(Network):
     """The weights of a :class:`Transformer` in float32, and a copy in its inference precision for embedding.
 
-    The outputs of frozen layers are computed once and cached in float16, so a training step only computes the layers
+    The outputs of frozen layers are computed once and cached in 16 bits, so a training step only computes the layers
     that are trained. With ``inference_only`` there is no float32 copy.
     """
 
@@ -47,7 +48,7 @@ class TransformerNetwork(Network):
         return self.n_frozen if isinstance(self.bert, PackedBert) else 0
 
     def prepare(self, items: Items) -> Tokens:
-        """Return token ids, or the outputs of the frozen layers in float16."""
+        """Return token ids, or the outputs of the frozen layers in 16 bits."""
         tokens = tokenize(self.tokenizer, list(items), self.settings.max_length)
         return self._run_frozen(tokens) if self.n_cached else tokens
 
@@ -56,7 +57,7 @@ class TransformerNetwork(Network):
         bert = self.inference_copy()
         assert isinstance(bert, PackedBert)
         chunk, device = self.settings.chunk_tokens, self.settings.torch_device
-        states = torch.empty(len(tokens.values), self.dim, dtype=torch.float16)
+        states = torch.empty(len(tokens.values), self.dim, dtype=torch.bfloat16 if self._in_bfloat16 else torch.float16)
         with track("Encoding", len(tokens)) as advance:
             for rows in tokens.chunks(chunk):
                 part = tokens[rows]
@@ -83,13 +84,32 @@ class TransformerNetwork(Network):
         states: Tensor = self.bert(values, packed)
         return states
 
+    @property
+    def _in_bfloat16(self) -> bool:
+        """Whether inference is in bfloat16, so that the cached outputs of frozen layers are those of inference."""
+        return isinstance(self.bert, PackedBert) and self.settings.resolved_precision == "bfloat16"
+
     def encode(self, prepared: Tokens) -> Tensor:
-        """Return h (N, D) without dropout, by the float32 weights."""
+        """Return h (N, D) without dropout: what :meth:`embed` returns in bfloat16, else by the float32 weights."""
+        if self._in_bfloat16:
+            return torch.from_numpy(self._embed_tokens(self._inference_layers(), prepared))
         was_training = self.training
         self.bert.eval()
         h = self._embed_tokens(self._trained_layers, prepared)
         self.bert.train(was_training)
         return torch.from_numpy(h)
+
+    def _inference_layers(self) -> Callable[[Tensor, Packed], Tensor]:
+        """Return the layers above the cached ones in the inference precision, with the weights as they are now."""
+        if any(weight.requires_grad for weight in self.bert.parameters()):
+            self._inference = []
+        bert = self.inference_copy()
+        assert isinstance(bert, PackedBert)
+        return partial(bert.above, layers=self.n_cached) if self.n_cached else bert
+
+    def embed_corpus(self, items: Items, prepared: Any) -> Vectors:
+        """Return what :meth:`embed` returns; in bfloat16 without computing the frozen layers again."""
+        return np.asarray(self.encode(prepared).numpy()) if self._in_bfloat16 else self.embed(items)
 
     def embed(self, items: Items) -> Vectors:
         """Return h (N, D) in the inference precision."""

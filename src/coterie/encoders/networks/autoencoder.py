@@ -16,6 +16,7 @@ from coterie.losses.reconstruction import squared_error
 
 _HEIGHT = 128  # rows of every matrix product at inference
 _OVERSAMPLING = 10  # directions beside the principal ones, for the accuracy of randomized PCA
+_MIN_SINGULAR = 1e-4  # of the largest: directions below it are rounding errors
 _SAMPLE = 4096  # rows whose principal directions the code starts from
 
 
@@ -38,14 +39,14 @@ class AutoEncoderNetwork(Network):
 
     @torch.no_grad()
     def initialize(self, x: Tensor) -> None:
-        """Compute s, and turn the code to the principal directions of x (N, D)."""
+        """Compute s, and turn the code to the principal directions of x (N, D), as many as x has."""
         x = x[torch.randperm(len(x))[:_SAMPLE]]
         self.scale.copy_(1 / x.square().mean().sqrt().clamp_min(1e-12))
         hidden = self.f[:-1](self.scale * x)  # (n, 4 width), in pairs with opposite signs
         y = hidden[:, : hidden.shape[1] // 2] - hidden[:, hidden.shape[1] // 2 :]
-        n_directions = min(self.dim, *y.shape)
-        oversampled = min(self.dim + _OVERSAMPLING, *y.shape)
-        directions = torch.pca_lowrank(y, oversampled)[2].T[:n_directions]  # (n_directions, 2 width)
+        _, singular, directions = torch.pca_lowrank(y, min(self.dim + _OVERSAMPLING, *y.shape))
+        n_directions = int((singular[: self.dim] > _MIN_SINGULAR * singular[0]).sum())
+        directions = directions.T[:n_directions]  # (n_directions, 2 width)
         size = ((y - y.mean(dim=0)) @ directions.T).square().mean().sqrt().clamp_min(1e-12)
         code = cast(nn.Linear, self.f[-1])
         code.weight[:n_directions] = torch.cat([directions, -directions], dim=1) / size

@@ -52,6 +52,10 @@ class FCNetwork(Network):
         """Return h (N, L) for inference."""
         return np.asarray(self._project(torch.from_numpy(self.inner.embed(items))).numpy())
 
+    def embed_corpus(self, items: Items, prepared: Prepared) -> Vectors:
+        """Return h (N, L) of the training items."""
+        return np.asarray(self._project(torch.from_numpy(self.inner.embed_corpus(items, prepared))).numpy())
+
     @torch.no_grad()
     def _project(self, x: Tensor) -> Tensor:
         device = self.fc_e.weight.device

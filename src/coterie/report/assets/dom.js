@@ -25,7 +25,7 @@ export function fill(node, ...children) {
 }
 
 export const count = (n) => n.toLocaleString("en-US");
-export const percent = (share) => (share > 0 && share < 0.0095 ? "<1 %" : `${Math.round(share * 100)} %`);
+export const percent = (share) => (share > 0 && share < 0.0095 ? "<1%" : `${Math.round(share * 100)}%`);
 export const decimal = (value, digits = 2) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
 
 /** Make control characters visible: an escape sequence is shown as a picture of its code. */

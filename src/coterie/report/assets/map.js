@@ -11,6 +11,7 @@ import { tooltip } from "./tooltip.js";
 import { drawNames, drawTexts } from "./writing.js";
 
 const MARGIN = 34; // around the points, in pixels
+const STRAY = 0.001; // share of points at each side that the first view may leave out
 const MAX_ZOOM = 60; // times the first view
 const TEXTS_FROM = 1.9; // zoom from which example texts appear
 
@@ -48,7 +49,7 @@ export class PointMap {
     const wasHome = first || this.isHome();
     Object.assign(this, { width, height });
     const scale = Math.min(width - 2 * MARGIN, height - 2 * MARGIN);
-    const spread = { x: extent(points.x), y: extent(points.y) };
+    const spread = { x: extent(points.x, STRAY), y: extent(points.y, STRAY) };
     const fit = Math.min((width - 2 * MARGIN) / (spread.x.size || 1), (height - 2 * MARGIN) / (spread.y.size || 1), scale * 4);
     this.home = { scale: fit, x: width / 2 - spread.x.middle * fit, y: height / 2 - spread.y.middle * fit };
     if (wasHome) this.view = { ...this.home };
@@ -150,7 +151,7 @@ export class PointMap {
     raster.resize(this.width, this.height, ratio);
     raster.clear(packColor(cssVariable("--map")));
     const mask = this.mask();
-    const size = Math.max(1.3, Math.min(3.4, 150 / Math.sqrt(n) + 0.6));
+    const size = Math.max(1.3, Math.min(3.4, (150 / Math.sqrt(n) + 0.6) * Math.min(1, Math.sqrt(this.width / 700))));
     const common = { x: points.x, y: points.y, mask, radius: Math.min(size * this.zoom ** 0.3, 7), scale: view.scale, shiftX: view.x, shiftY: view.y };
     raster.draw({ ...common, wanted: 0, colors: packColor(cssVariable("--map-grey")), opacity: 0.55 });
     raster.draw({ ...common, wanted: 1, colors: this.colors, opacity: n > 8000 ? 0.7 : 0.85 });

@@ -1,0 +1,71 @@
+"""A million texts from a file to model, table and report by one command: seconds by part, and peak memory.
+
+    python benchmarks/million.py                                        # 1,000,000 texts, TF-IDF of 384 words
+    python benchmarks/million.py --texts 100000 --encoder bundled
+
+A text is the definition of a WordNet noun and the description of a Debian package, drawn at random (seed 0).
+All differ. The command is `coterie cluster FILE -k 100`. Then 2,000 other such texts are assigned in one batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import lzma
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import coterie
+from coterie.cli.main import app
+from coterie.data.user_cache import user_cache
+from coterie.datasets import debian, wordnet
+from coterie.experiments.runner import peak_gb
+from scale import _time_parts
+from timing import elapsed
+
+N_NEW = 2_000
+
+
+def make_texts(n: int) -> list[str]:
+    """Return ``n`` distinct texts."""
+    packages = (user_cache("datasets") / debian._PACKAGES.name).read_bytes()
+    descriptions = [text for _, text in debian.parse_descriptions(lzma.decompress(packages).decode("utf-8"))]
+    definitions = [text for _, text in wordnet.parse_definitions(wordnet.FILE.read_text("ascii"))]
+    rng, texts = np.random.default_rng(0), dict[str, None]()
+    while len(texts) < n:
+        pairs = zip(rng.integers(len(definitions), size=n), rng.integers(len(descriptions), size=n), strict=True)
+        texts.update(dict.fromkeys(f"{definitions[i]}; {descriptions[j]}" for i, j in pairs))
+    return list(texts)[:n]
+
+
+def main() -> None:
+    """Print the seconds of every part, and the peak."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--texts", type=int, default=1_000_000)
+    options.add_argument("--encoder", default="tfidf(max_features=384)")
+    given = options.parse_args()
+    parts = _time_parts()
+    with tempfile.TemporaryDirectory() as folder:
+        file, out = Path(folder) / "texts.parquet", Path(folder) / "out"
+        pq.write_table(pa.table({"text": (texts := make_texts(given.texts + N_NEW))[: given.texts]}), file)
+        command = ["cluster", str(file), "-k", "100", "--encoder", given.encoder, "--out", str(out), "--quiet"]
+        processor = time.process_time()
+        with contextlib.redirect_stdout(io.StringIO()):
+            seconds = elapsed(lambda: app(command, standalone_mode=False))
+        processor = time.process_time() - processor
+        print(f"{given.encoder}: {given.texts:,} texts, {seconds:.0f} s ({processor:.0f} s of processor time)")
+        print("   ", ", ".join(f"{name} {value:.0f} s" for name, value in parts.items()))
+        print(f"    peak {peak_gb():.2f} GB; report {(out / 'report.html').stat().st_size / 2**20:.1f} MB", flush=True)
+        model = coterie.load(out)
+        milliseconds = 1000 * elapsed(lambda: model.predict(texts[-N_NEW:])) / N_NEW
+        print(f"    a new text, in a batch of {N_NEW:,}: {milliseconds:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
