@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
 from coterie import arrays
+from coterie.clustering import kmeans
 from coterie.clustering.kmeans import (
     NearestCenter,
     cluster_means,
@@ -44,6 +46,23 @@ def test_labels_are_those_of_the_nearest_centers():
     centers = kmeans_centers(torch.from_numpy(x), counts.double(), 6, n_init=2, seed=0)
     labels = kmeans_labels(x, counts, 6, n_init=2, seed=0)
     np.testing.assert_array_equal(labels, nearest_center(torch.from_numpy(x), centers))
+
+
+@pytest.mark.parametrize("init", [None, torch.eye(3, 120)])
+def test_centers_of_word_counts_are_the_same_from_a_sparse_matrix(monkeypatch, init):
+    rng = np.random.default_rng(0)
+    topic = rng.integers(3, size=300)
+    h = np.zeros((300, 120), dtype=np.float32)
+    h[np.arange(300), topic] = 3  # one word names the topic
+    h[np.arange(300), rng.integers(3, 120, size=300)] = 1
+    counts = torch.from_numpy(rng.integers(1, 4, size=300))
+    found = kmeans_centers(torch.from_numpy(h), counts, 3, n_init=3, seed=0, init=init)
+    assert isinstance(kmeans._without_zeros(torch.from_numpy(h)), csr_array)
+    monkeypatch.setattr(kmeans, "_SPARSE", 0)
+    dense = kmeans_centers(torch.from_numpy(h), counts, 3, n_init=3, seed=0, init=init)
+    torch.testing.assert_close(found, dense)
+    expected = [np.average(h[topic == k], axis=0, weights=counts[topic == k]) for k in range(3)]
+    np.testing.assert_allclose(found[found.argmax(dim=1).argsort()], expected, atol=1e-5)
 
 
 def test_fewer_distinct_rows_than_clusters_are_refused():

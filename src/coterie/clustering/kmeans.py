@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
@@ -16,6 +17,7 @@ from coterie.arrays import is_large, row_chunks, subsample
 from coterie.contracts import Labels, Vectors
 from coterie.errors import InputError
 
+_SPARSE = 0.05  # share of numbers that are not zero, below which a sparse matrix is faster: word counts, TF-IDF
 _CATCHING = threading.Lock()  # warnings are caught for the whole process: one thread at a time
 
 
@@ -38,7 +40,7 @@ def kmeans_centers(
         kmeans = SklearnKMeans(n_clusters, init=init.numpy(), n_init=1, random_state=seed)
     with _CATCHING, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        kmeans.fit(h.numpy(), sample_weight=counts.numpy())
+        kmeans.fit(_without_zeros(h), sample_weight=counts.numpy())
     for warning in caught:
         if "distinct clusters" in str(warning.message):
             raise InputError(
@@ -48,6 +50,12 @@ def kmeans_centers(
     sizes = np.bincount(kmeans.labels_, counts.numpy(), minlength=n_clusters)
     largest_first = np.argsort(-sizes, kind="stable")
     return torch.from_numpy(kmeans.cluster_centers_[largest_first]).to(h.dtype)
+
+
+def _without_zeros(h: Tensor) -> Vectors | csr_array:
+    """Return h (N, D) as an array, or as a sparse matrix if nearly all of its numbers are zero."""
+    x: Vectors = h.numpy()
+    return csr_array(x) if np.count_nonzero(x) < _SPARSE * x.size else x
 
 
 def kmeans_labels(
