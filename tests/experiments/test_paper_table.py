@@ -103,6 +103,33 @@ def test_a_curve_shows_its_first_and_last_point():
     ]  # fmt: skip
 
 
+def test_costs_are_the_median_time_of_the_processor_and_the_largest_memory():
+    experiment = Experiment("x", "Costs", kind="cost", runs=("hacsd", "kmeans"), sets=("agnews", "tweet"), seeds=3)
+    results = [
+        result_of(job, 0.5, processor_seconds=[1.0, 2.0, 90.0][job.seed], peak_gb=1.0 + job.seed)
+        for job in experiment.jobs()
+        if job.method == "hacsd" and job.dataset == "tweet"
+    ]
+    results += [result_of(job, 0.5) for job in experiment.jobs() if job.dataset == "agnews"]  # not measured then
+    assert rows(make(collect(experiment, Results(results)), only_measured=True)) == [
+        ["processor seconds, GB", "agnews", "tweet"],
+        ["---", "--:", "--:"],
+        ["hacsd", "–", "2 s, 3.0 GB"],
+    ]
+
+
+def test_a_difference_of_more_than_five_points_from_a_published_score_has_a_reason():
+    runs = ("hacsd", "spectral")
+    experiment = Experiment("x", "Published", kind="published", runs=runs, sets=("agnews", "tweet"))
+    results = [result_of(job, 0.8, processor_seconds=1.0) for job in experiment.jobs()]  # and NMI 0.5
+    table = make(collect(experiment, Results(results)))
+    assert rows(table)[2:] == [["hacsd", "-1.8 / -4.6", "**-9.6 / -35.2**"]]  # none was published for spectral
+    reasons = [line for line in table.splitlines() if line.startswith("- ")]
+    assert len(reasons) == 1
+    assert reasons[0].startswith("- hacsd (tweet): ")
+    assert "purity" in reasons[0]
+
+
 def test_topics_have_a_row_for_each_cluster():
     experiment = Experiment("t", "T", kind="topics", runs=("deccrl",), sets=("tweet",))
     topics = [{"class": "excel", "topics": [["cell", "row"], ["chart", "axis"]]}]

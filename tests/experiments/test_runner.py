@@ -44,6 +44,7 @@ def test_a_result_has_the_job_the_scores_and_the_versions(small, tmp_path):
     assert (result["method"], result["set"], result["seed"], result["n"], result["k"]) == ("sccl", "helpdesk", 0, 91, 3)
     assert result["params"]["batch_size"] == 32
     assert result["seconds"] > 0
+    assert result["processor_seconds"] > 0
     assert result["peak_gb"] > 0
     assert set(result["label_based"]) == {"acc", "nmi", "nmi_geometric", "ari", "ami", "purity", "ece"}
     assert set(result["label_free"]) == {"silhouette", "intra_distance", "inter_distance", "confidence"}

@@ -25,6 +25,7 @@ _NOISE_NOTE = (
     "Δ is the mean paired difference to {reference} over data sets and seeds, with its 95 % interval (bootstrap); "
     "`noise`: the interval has zero in it."
 )
+_FAR = 5.0  # points between our and a published score that ask for a reason
 _OURS = {"neighbors": "best published, of any method"}
 Cells = list[list[str]]
 
@@ -34,8 +35,8 @@ def make(found: Collection, table_format: Format = "markdown", *, only_measured:
     if only_measured:
         found = replace(found, cells={row: cells for row, cells in found.cells.items() if cells})
     makers = {
-        "scores": _scores, "sweep": _scores, "curve": _curve, "topics": _topics, "pairs": _pairs,
-        "statistics": _statistics,
+        "scores": _scores, "sweep": _scores, "curve": _curve, "cost": _cost, "published": _differences,
+        "topics": _topics, "pairs": _pairs, "statistics": _statistics,
     }  # fmt: skip
     kind = found.experiment.kind
     if kind not in makers:
@@ -99,6 +100,58 @@ def _first_last(curves: Sequence[Sequence[Result]], metric: str) -> str:
     return f"{first:.3f}, {last:.3f}"
 
 
+def _cost(found: Collection) -> Cells:
+    """A row for each run: the median of its processor time, and its largest memory, by data set."""
+    rows = [["processor seconds, GB", *found.sets]]
+    for row, cells in found.cells.items():
+        measured = {name: [result for result in cell if "processor_seconds" in result] for name, cell in cells.items()}
+        if any(measured.values()):
+            rows.append([row, *(_seconds_and_memory(measured.get(name, [])) for name in found.sets)])
+    return rows
+
+
+def _seconds_and_memory(results: Sequence[Result]) -> str:
+    if not results:
+        return NO_VALUE
+    seconds = np.median([result["processor_seconds"] for result in results])
+    return f"{seconds:.0f} s, {max(result['peak_gb'] for result in results):.1f} GB"
+
+
+def _differences(found: Collection) -> Cells:
+    """A row for each run with published scores: ours minus theirs, by data set, with a mark if it is large."""
+    metrics = found.experiment.metrics[:2]
+    rows = [[f"ours - published, {' / '.join(metric.upper() for metric in metrics)}", *found.sets]]
+    for row in found.cells:
+        differences = [_difference(found, row, name) for name in found.sets]
+        if any(differences):
+            rows.append([row, *(_show_difference(pair) if pair else NO_VALUE for pair in differences)])
+    return rows
+
+
+def _difference(found: Collection, row: Row, name: str) -> list[float] | None:
+    """ACC and NMI of ours minus the published ones, in points; None if one of them is missing."""
+    theirs, results = _published(row, name), found.cells[row].get(name)
+    if theirs is None or not results:
+        return None
+    ours = [100 * float(np.mean([all_scores(r)[metric] for r in results])) for metric in found.experiment.metrics[:2]]
+    return [ours[0] - theirs.acc, ours[1] - theirs.nmi]
+
+
+def _show_difference(pair: Sequence[float]) -> str:
+    text = " / ".join(f"{value:+.1f}" for value in pair)
+    return f"**{text}**" if max(map(abs, pair)) > _FAR else text
+
+
+def _reasons(found: Collection) -> list[str]:
+    """A sentence for each run that has a large difference."""
+    notes = [f"Bold: ACC or NMI differs by more than {_FAR:.0f} points. Why:", ""]
+    for row in found.cells:
+        far = [name for name in found.sets if max(map(abs, _difference(found, row, name) or [0])) > _FAR]
+        reasons = dict.fromkeys(score.why for name in far if (score := _published(row, name)))
+        notes += [f"- {row} ({', '.join(far)}): {' '.join(reasons).strip() or 'not known.'}"] if far else []
+    return [*notes, ""]
+
+
 def _topics(found: Collection) -> Cells:
     rows = [["class", "topics"]]
     for cluster in found.results[0]["topics"]:
@@ -156,6 +209,8 @@ def _notes(found: Collection) -> list[str]:
         notes.append(f"Preset {experiment.preset}{changed}; {which}; {count(len(found.results), 'results')}.")
         if experiment.kind in ("scores", "sweep") and len(seeds) > 1:
             notes.append("A column has the mean over those seeds that all its rows have.")
+    if experiment.kind == "published":
+        notes += _reasons(found)
     if experiment.kind in ("scores", "sweep"):
         if found.reference is not None and len(found.cells) > 1:
             notes.append(_NOISE_NOTE.format(reference=found.reference))

@@ -9,8 +9,8 @@ The files of a method are in ``recipes/<method>/``:
 - Any other file is a variant, e.g. an ablation: changes to all of the above.
 
 Published scores of several data sets may also be in ``default.toml`` or a variant: ``[published]`` with a ``source``,
-and a line ``<data set> = [ACC, NMI]`` for each. ``[grid]`` lists values of settings: a run for each combination. TOML
-has no null: write "none" for a setting that is None.
+and a line ``<data set> = [ACC, NMI]`` for each; ``why`` says why ours differ. ``[grid]`` lists values of settings: a
+run for each combination. TOML has no null: write "none" for a setting that is None.
 """
 
 from __future__ import annotations
@@ -56,11 +56,12 @@ _KEYS = _TABLES + _LISTS
 
 @dataclass(frozen=True)
 class Published:
-    """A published score in percent, and its source."""
+    """A published score in percent, its source, and why ours differs."""
 
     acc: float
     nmi: float
     source: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -219,11 +220,11 @@ def _parse_published(content: Mapping[str, Any], where: str) -> Published | dict
     try:
         if "acc" in content or "nmi" in content:
             return _valid(Published(**content))
-        scores = {name: score for name, score in content.items() if name != "source"}
+        scores = {name: score for name, score in content.items() if name not in ("source", "why")}
         if not scores or not set(scores) <= set(DATASETS):
             raise ValueError
-        source = content["source"]
-        return {name: _valid(Published(acc, nmi, source)) for name, (acc, nmi) in scores.items()}
+        source, why = content["source"], content.get("why", "")
+        return {name: _valid(Published(acc, nmi, source, why)) for name, (acc, nmi) in scores.items()}
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"{where}: [published] must have acc and nmi in percent, and their source; or the source, and [ACC, NMI] "

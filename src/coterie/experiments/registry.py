@@ -21,9 +21,10 @@ from coterie.experiments.jobs import Job, defaults, expand, expand_sets
 from coterie.experiments.recipe import Preset, variants
 from coterie.wording import did_you_mean
 
-Kind = Literal["scores", "sweep", "curve", "map", "topics", "pairs", "statistics", "script"]
-"""What an experiment shows: scores of runs by data set, over a grid, or over the steps; texts in two dimensions,
-topics, pairs of texts, facts about data sets; or it has a script of its own."""
+Kind = Literal["scores", "sweep", "curve", "cost", "published", "map", "topics", "pairs", "statistics", "script"]
+"""What an experiment shows: scores of runs by data set, over a grid, or over the steps; their time and memory, how far
+they are from published ones; texts in two dimensions, topics, pairs of texts, facts about data sets; or it has a script
+of its own."""
 _FOLDER = files("coterie.experiments") / "papers"
 _EXTRAS = ("map", "topics", "pairs")  # kinds that need more than scores in a result
 

@@ -150,20 +150,13 @@ def _fit(job: Job, data: Dataset, folder: Path) -> tuple[Clusterer, dict[str, An
     if issubclass(cls, DeepClusterer):
         deep = cls(encoder=encoder, **common)
         curve = Curve(data, rows)
-        seconds = _seconds(lambda: deep.fit(data.items, views=_given_views(job, data), callback=curve)) - curve.seconds
-        training = {"guard": asdict(deep.guard_), "curve": curve.points()}
-        return deep, {"seconds": round(seconds, 2), "peak_gb": peak_gb(), **training}
+        measured = _time(lambda: deep.fit(data.items, views=_given_views(job, data), callback=curve), curve)
+        return deep, {**measured, "peak_gb": peak_gb(), "guard": asdict(deep.guard_), "curve": curve.points()}
     cached = CachedEncoder(inner=encoder, folder=folder).fit(rows.unique)
     cached.embed(rows.unique)  # fill the cache first, so that `seconds` never includes the embedding
     model = cls(encoder=cached, **common)
-    processor = time.process_time()
-    seconds = _seconds(lambda: model.fit(data.items))
-    return model, {
-        "seconds": round(seconds, 2),
-        "processor_seconds": round(time.process_time() - processor, 2),  # hardly depends on other programs
-        "encode_seconds": cached.seconds(rows.unique),
-        "peak_gb": peak_gb(),
-    }
+    measured = _time(lambda: model.fit(data.items))
+    return model, {**measured, "encode_seconds": cached.seconds(rows.unique), "peak_gb": peak_gb()}
 
 
 def _given_views(job: Job, data: Dataset) -> list[list[str]] | None:
@@ -173,7 +166,14 @@ def _given_views(job: Job, data: Dataset) -> list[list[str]] | None:
     return job.views.views(augmenter.names, data.items)
 
 
-def _seconds(function: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _time(function: Callable[[], object], curve: Curve | None = None) -> dict[str, float]:
+    """Return the seconds of a call, and those of the processor, which hardly depend on other programs.
+
+    The time that ``curve`` spent on scores is left out.
+    """
+    start, processor = time.perf_counter(), time.process_time()
     function()
-    return time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    if curve:
+        seconds, processor = seconds - curve.seconds, processor - curve.processor_seconds
+    return {"seconds": round(seconds, 2), "processor_seconds": round(processor, 2)}

@@ -83,11 +83,12 @@ class Curve:
     data: Dataset
     rows: Rows[Any]
     seconds: float = 0.0  # spent in this callback, not in training
+    processor_seconds: float = 0.0
     scored: list[tuple[Record, dict[str, Any]]] = field(default_factory=list)
 
     def __call__(self, evaluation: Evaluation) -> None:
         """Score the rows of the data set, expanded from the distinct items of ``evaluation``."""
-        start = time.perf_counter()
+        start, processor = time.perf_counter(), time.process_time()
         valid = self.rows.inverse >= 0
         rows = self.rows.inverse[valid]
         h = evaluation.h[rows]
@@ -108,6 +109,7 @@ class Curve:
             scores["dunn"] = _value_or_none(dunn, evaluation.h, evaluation.labels)
         self.scored.append((evaluation.record, scores))
         self.seconds += time.perf_counter() - start
+        self.processor_seconds += time.process_time() - processor
 
     def points(self) -> list[dict[str, Any]]:
         """Return, for every epoch, the record of the training and the scores."""
