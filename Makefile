@@ -201,9 +201,13 @@ bench-reliability: $(READY) ## what probabilities mean: calibration error and re
 	$(BIN)/python benchmarks/reliability.py figure docs/figures/reliability.svg
 
 PEERS := build/peers
-bench-n-clusters: $(READY) ## the chosen number of clusters beside the true one, and those of BERTopic, EVoC and HDBSCAN
+$(PEERS)/.ready: benchmarks/peers-requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r benchmarks/peers-requirements.txt
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --no-deps clustpy==0.0.3 # asks for torchvision
+	@touch $(PEERS)/.ready
+
+bench-n-clusters: $(READY) $(PEERS)/.ready ## the chosen number of clusters beside the true one, and those of BERTopic, EVoC and HDBSCAN
 	$(BIN)/python benchmarks/n_clusters.py embed
 	$(BIN)/python benchmarks/n_clusters.py run auto
 	$(PEERS)/bin/python benchmarks/n_clusters.py run bertopic evoc hdbscan
@@ -227,11 +231,12 @@ clean: ## remove .venv, caches and build files
 
 bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
 	for variant in bow tfidf tfidf-2000 sif; do \
-	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 --preset paper -o benchmarks/results/baselines.jsonl; done
+	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 --preset cpu -o benchmarks/results/baselines.jsonl; done
 	$(BIN)/coterie bench run -m hacsd,agglomerative,spectral,hdbscan --preset cpu -o benchmarks/results/baselines.jsonl
 	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc,cc,scan,mice,moco,vascl --preset cpu -o benchmarks/results/baselines.jsonl
 
-bench-peers: $(READY) ## other programs on the same vectors; PEERS is an environment with benchmarks/peers-requirements.txt
-	$(BIN)/python benchmarks/peers.py ours --sets tweet,agnews,stackoverflow
-	$(PEERS)/bin/python benchmarks/peers.py peers
+bench-peers: $(READY) $(PEERS)/.ready ## other programs on the same vectors; continues from earlier results
+	$(BIN)/python benchmarks/peers.py ours --sets tweet,agnews,stackoverflow --seeds 3
+	$(PEERS)/bin/python benchmarks/peers.py peers --programs 'BERTopic,EVoC,UMAP + k-means' --seeds 3
+	$(PEERS)/bin/python benchmarks/peers.py peers --programs 'ClustPy IDEC' --sets tweet,agnews
 	$(BIN)/python benchmarks/peers.py table

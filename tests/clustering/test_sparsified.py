@@ -47,9 +47,10 @@ def test_iterative_classification_repairs_wrong_labels(topics):
     np.testing.assert_array_equal(labels, classify_iteratively(texts, h, wrong, 3, 5, 0))
 
 
-def test_items_without_words_are_classified_by_their_vectors():
+@pytest.mark.parametrize("items", [None, ["a", "?"] * 15], ids=["vectors", "texts without a word"])
+def test_items_without_words_are_classified_by_their_vectors(items):
     h = np.repeat(np.eye(3, dtype=np.float32), 10, axis=0) + 0.01 * np.arange(30, dtype=np.float32)[:, None] / 30
     true = np.repeat([0, 1, 2], 10)
     wrong = true.copy()
     wrong[4] = 2
-    np.testing.assert_array_equal(classify_iteratively(h, h, wrong, 3, 20, 0), true)
+    np.testing.assert_array_equal(classify_iteratively(items or h, h, wrong, 3, 20, 0), true)

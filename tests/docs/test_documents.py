@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from coterie.clusterer import METHODS
+
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # for website/
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+OWN = ("neighbors", "refine")  # methods without a paper
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 
@@ -122,3 +125,21 @@ def test_lower_bounds_are_read_from_pyproject():
     assert any(pin.startswith("numpy==2.") for pin in pins)
     assert any(pin.startswith("pyarrow==") for pin in pins)
     assert len(pins) == len(set(pins)) == 9
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_page(name):
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "methods").glob("*.md")]
+    found = [page for page in pages if f"`--method {name}`" in page and f"`coterie.{METHODS[name].__name__}`" in page]
+    assert len(found) == 1
+    for section in ("Idea", "Equations", "Settings", "Results", "When to use"):
+        assert f"\n## {section}" in found[0], section
+    reference = found[0].split("\n## Idea")[0]
+    assert name in OWN or "[paper](https://" in reference, "no reference"
+
+
+@pytest.mark.parametrize("page", ["kmeans", "hacsd", "dec", "stcc", "vascl", "cc", "mice"])
+def test_the_page_of_a_baseline_has_strengths_and_weaknesses(page):
+    text = (ROOT / "docs" / "methods" / f"{page}.md").read_text(encoding="utf-8")
+    section = text.split("\n## Strengths and weaknesses\n")[1].split("\n## ")[0]
+    assert len(section.split()) > 30

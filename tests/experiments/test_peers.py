@@ -34,6 +34,7 @@ def test_scores_are_ours_and_outliers_are_one_more_cluster(peers):
 
 def test_programs_are_measured_and_shown(peers, tmp_path, monkeypatch):
     monkeypatch.setattr(peers, "RESULTS", tmp_path / "results.jsonl")
+    monkeypatch.setattr(peers, "version", lambda package: "1.0")  # they are not installed here
     y = np.array([0, 0, 1, 1])
     case = {"texts": list("abcd"), "h": np.eye(4), "k": 2, "y": y}
     peers.measure("tweet", case, {"EVoC": lambda case, seed: [0, 0, 1, -1], "BERTopic": lambda case, seed: y}, 2)
@@ -44,6 +45,8 @@ def test_programs_are_measured_and_shown(peers, tmp_path, monkeypatch):
         ("BERTopic", 0),
         ("BERTopic", 1),
     ]
+    assert all(line["processor_seconds"] >= 0 for line in lines)
+    peers.measure("tweet", case, {"EVoC": None}, 2)  # both seeds have a line, so the program is not called
     table = peers.table()
     assert "| BERTopic | 100.0 / 100.0 / 100.0; 0 s |" in table
     assert "25 % outliers" in table

@@ -25,7 +25,7 @@ def classify_iteratively(items: Items, h: Vectors, labels: Labels, n_clusters: i
     Features are TF-IDF of texts, or h (N, D) for items without words.
     """
     rng = np.random.default_rng(seed)
-    x = TfidfVectorizer().fit_transform(items).tocsr() if _are_texts(items) else h
+    x = TfidfVectorizer().fit_transform(items).tocsr() if _have_words(items) else h
     size = len(labels) / n_clusters
     for _ in range(rounds):
         most = max(int(size * rng.uniform(*_SHARE)), 1)
@@ -50,5 +50,9 @@ def _typical(x: Any, rows: NDArray[np.int64], most: int, rng: np.random.Generato
     return rng.permutation(rows)[:most]
 
 
-def _are_texts(items: Items) -> bool:
-    return isinstance(items, Sequence) and bool(items) and isinstance(items[0], str)
+def _have_words(items: Items) -> bool:
+    """Whether the items are texts, and at least one has a word of two letters or more."""
+    if not (isinstance(items, Sequence) and items and isinstance(items[0], str)):
+        return False
+    words = TfidfVectorizer().build_analyzer()
+    return any(words(text) for text in items)
