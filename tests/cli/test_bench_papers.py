@@ -41,6 +41,11 @@ def test_run_says_what_a_time_budget_leaves(folder, invoke):
     assert "coterie bench table sccl-protocol" in run.stderr
 
 
+def test_a_table_of_one_number_format_leaves_out_the_others(folder, invoke):
+    assert "80.0 / 50.0 |" in invoke("bench", "table", "sccl-protocol", "--precision", "float32").stdout
+    assert "no results" in invoke("bench", "table", "sccl-protocol", "--precision", "bfloat16", code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -52,6 +57,9 @@ def test_run_says_what_a_time_budget_leaves(folder, invoke):
         (("figure", "deccrl-table-1"), "has no figure"),
         (("run", "sccl-protocol", "--time-budget", "soon"), "is not a time"),
         (("table", "sccl-figure-1"), "coterie bench figure sccl-figure-1"),
+        (("run", "sccl-table-1", "--variant", "cluster"), "NAME has its own"),
+        (("run", "-m", "kmeans", "--variant", "tfidf", "-s", "tweet", "--precision", "bfloat16"), "number format"),
+        (("run", "sccl-paper-views"), "say with --views where it is"),
     ],
 )
 def test_mistakes_get_a_sentence(folder, invoke, arguments, message):

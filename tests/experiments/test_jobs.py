@@ -76,3 +76,14 @@ def test_a_job_is_done_when_a_result_has_all_its_settings():
 def test_invalid_jobs_raise_an_input_error(arguments, options, message):
     with pytest.raises(InputError, match=message):
         expand(*arguments, **options)
+
+
+def test_a_precision_is_for_the_encoders_that_have_it():
+    (bundled,) = expand(["sccl"], ["tweet"], 1, "paper", precision="bfloat16")
+    (words,) = expand(["kmeans"], ["tweet"], 1, "paper", variant="tfidf", precision="bfloat16")
+    assert bundled.encoder_params["precision"] == "bfloat16"
+    assert bundled.encoder_params["max_length"] == 32  # the recipe's
+    assert "precision" not in words.encoder_params
+    (usual,) = expand(["sccl"], ["tweet"], 1, "paper")
+    assert not usual.is_in([bundled.to_dict()])
+    assert usual.is_in([bundled.to_dict()], any_precision=True)

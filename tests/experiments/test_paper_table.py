@@ -1,6 +1,7 @@
 """From results to the table, the figure and the state of an experiment."""
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -55,6 +56,16 @@ def test_results_of_other_versions_are_marked():
     assert "81.0 ± 1.0 / 50.0 ± 0.0†" in table
     assert "† measured with an earlier version" in table
     assert not is_old({"method": "kmeans", "versions": {"coterie": "0.1.0"}})  # has not changed
+
+
+def test_a_result_in_another_number_format_counts_where_there_is_no_other_and_is_marked():
+    other = replace(ABLATION, precision="bfloat16")
+    usual, fast = all_results(), [result_of(job, 0.9) for job in other.jobs()]
+    table = make(collect(ABLATION, Results([*usual[:4], *fast])))
+    assert "| aecl | 85.0 ± 5.0 / 50.0 ± 0.0‡ |" in table  # seed 0 in float32, seed 1 in bfloat16
+    assert "‡ the encoder computed in bfloat16" in table
+    assert "‡" not in make(collect(ABLATION, Results([*usual, *fast])))
+    assert len(collect(other, Results(usual)).missing) == 8  # who names a format gets no other
 
 
 def test_other_settings_are_other_results():
@@ -158,6 +169,16 @@ def test_the_time_of_a_job_is_that_of_a_result_of_its_length_or_by_the_time_of_a
         "x", "X", runs=("aecl",), sets=("tweet",), settings={"epochs": 80, "trainable_layers": "none"}
     ).jobs()
     assert estimate(whole, known) == pytest.approx(80 * 25 * 2.0 * 3.1)
+
+
+def test_the_time_in_bfloat16_is_shorter_and_a_busy_machine_does_not_count():
+    (job,) = Experiment("x", "X", runs=("aecl",), sets=("tweet",)).jobs()
+    (fast,) = Experiment("x", "X", runs=("aecl",), sets=("tweet",), precision="bfloat16").jobs()
+    usual = result_of(job, 0.5)
+    assert estimate(fast, [usual]) == pytest.approx(60 / 2.6)
+    assert estimate(job, [result_of(fast, 0.5)]) == pytest.approx(60 * 2.6)
+    assert estimate(job, [usual, usual | {"seconds": 900.0}]) == 60
+    assert estimate(job, [usual | {"seconds": 900.0, "processor_seconds": 51.0}]) == pytest.approx(30)
 
 
 def test_a_time_budget_leaves_the_jobs_that_fit():

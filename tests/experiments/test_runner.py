@@ -10,6 +10,8 @@ from coterie.experiments import runner
 from coterie.experiments.jobs import expand
 from coterie.experiments.results import read_results
 from coterie.experiments.runner import missing, run_job, run_jobs
+from coterie.experiments.unfinished import Unfinished
+from coterie.training.trainer import Run
 
 TRAINING = {"epochs": "2", "batch_size": "32", "guard": "on"}
 
@@ -80,7 +82,7 @@ def finished(monkeypatch):
     """Replace jobs by fake ones that take no time; return the list of those that ran. Seed 7 fails."""
     ran = []
 
-    def run_isolated(_function, job, _folder, *, progress, title):
+    def run_isolated(_function, job, _folder, _results, *, progress, title):
         ran.append(str(job))
         if job.seed == 7:
             raise TrainingError("Training stopped.")
@@ -119,3 +121,47 @@ def test_after_a_failed_training_the_next_job_runs(tmp_path, finished):
     outcomes = list(run_jobs([replace(jobs[0], seed=7), jobs[1]], out, tmp_path))
     assert [outcome.failure for outcome in outcomes] == ["Training stopped.", ""]
     assert len(read_results(out)) == 1
+
+
+class StopError(Exception):
+    """Stands for the end of a process."""
+
+
+def stop_after(monkeypatch, epochs):
+    """Interrupt the training when the curve has a point of so many epochs."""
+    score = runner.Curve.__call__
+
+    def score_and_stop(curve, evaluation):
+        score(curve, evaluation)
+        if evaluation.record["epoch"] == epochs:
+            raise StopError
+
+    monkeypatch.setattr(runner.Curve, "__call__", score_and_stop)
+
+
+def test_an_interrupted_job_resumes_and_has_the_result_of_one_that_was_not(small, tmp_path, monkeypatch):
+    job = make_job("sccl", overrides=TRAINING | {"epochs": "4"})
+    whole, _ = run_job(job, small, tmp_path)
+    unfinished = Unfinished(job, tmp_path)
+    with monkeypatch.context() as patched:
+        stop_after(patched, 3)
+        with pytest.raises(StopError):
+            run_job(job, small, tmp_path, unfinished=unfinished)
+    assert [point["epoch"] for point in unfinished.begin()[1]] == [0, 1, 2, 3]
+    steps = count_steps(monkeypatch)
+    resumed, _ = run_job(job, small, tmp_path, unfinished=unfinished)
+    assert len(steps) == 2 * 3  # two of four epochs: the third ended before its checkpoint
+    times = {"seconds", "processor_seconds", "peak_gb", "curve"}
+    assert resumed.pop("resumed")
+    assert {k: v for k, v in resumed.items() if k not in times} == {k: v for k, v in whole.items() if k not in times}
+    without_time = [[{k: v for k, v in p.items() if k != "seconds"} for p in r["curve"]] for r in (resumed, whole)]
+    assert without_time[0] == without_time[1]
+    unfinished.remove()
+    assert not unfinished.checkpoint.parent.exists()
+
+
+def count_steps(monkeypatch):
+    steps = []
+    take = Run._step
+    monkeypatch.setattr(Run, "_step", lambda run, *args: (steps.append(run.step), take(run, *args)))
+    return steps

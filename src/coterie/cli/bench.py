@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,20 +14,18 @@ from coterie.cli.bench_papers import (
     OUT,
     Changes,
     ResultsFolder,
-    collections,
     figure,
     list_,
     page,
     parse_pairs,
     show_tables,
 )
-from coterie.cli.bench_run import Plan
+from coterie.cli.bench_plan import default_file, plan_of_methods, plan_of_names
 from coterie.cli.errors import handle_errors
 from coterie.cli.output import say, show
 
 if TYPE_CHECKING:
     from coterie.experiments.jobs import Result
-    from coterie.experiments.user_file import UserFile
 
 app = typer.Typer(
     help="Run methods on labeled data sets and compare with published scores.",
@@ -44,6 +41,13 @@ class Preset(StrEnum):
     cpu = "cpu"
 
 
+class Precision(StrEnum):
+    """The number format of an encoder in training."""
+
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+
+
 class TableFormat(StrEnum):
     """The format of a table of results."""
 
@@ -52,6 +56,14 @@ class TableFormat(StrEnum):
     latex = "latex"
 
 
+EncoderPrecision = Annotated[
+    Precision | None,
+    typer.Option(
+        "--precision",
+        help="The number format of the encoders. bfloat16 trains faster on processors and GPUs that have it.",
+        show_default="that of the recipe",
+    ),
+]
 NClusters = Annotated[
     int | None, typer.Option("--clusters", "-k", help="The number of clusters.", show_default="of classes", min=1)
 ]
@@ -96,6 +108,7 @@ def run(
     encoder: Annotated[
         str, typer.Option("--encoder", "-e", help="Instead of the recipe's encoder; `coterie encoders` lists them.")
     ] = "",
+    precision: EncoderPrecision = None,
     variant: Annotated[
         str, typer.Option("--variant", help="A recipe with changed settings, e.g. an ablation or official-code.")
     ] = "",
@@ -127,55 +140,31 @@ def run(
     A job is one method on one data set with one encoder and one seed. The
     number of clusters is the number of classes; true labels are used for the
     scores only. After an interruption, the same command continues with the
-    missing jobs. --set and --variant apply to the methods that have them. A
-    method without a recipe runs with its default settings.
+    missing jobs; a training resumes. --set and --variant apply to the methods
+    that have them, --precision to the encoders that have it. A method without
+    a recipe runs with its default settings.
     """
     from coterie.errors import InputError
 
     if bool(names) == bool(methods):
         raise InputError("Name tables or figures (`coterie bench list`), or give --methods and --sets: one of both.")
     changes = Changes(
-        seeds, preset.value if preset else None, _split_list(sets), encoder, n_clusters, parse_pairs(settings)
-    )
+        seeds, preset.value if preset else None, _split_list(sets), encoder, n_clusters, parse_pairs(settings),
+        precision=precision.value if precision else "", views=views,
+    )  # fmt: skip
     if names:
-        asked = _plan_of_names(names, changes, out or OUT)
+        if variant or split or text or truth:
+            raise InputError("--variant, --split, --text and --truth are for --methods. NAME has its own.")
+        asked = plan_of_names(names, changes, out or OUT)
     else:
-        asked = _plan_of_methods(_split_list(methods), changes, variant, split, views, (text, truth), out)
+        asked = plan_of_methods(_split_list(methods), changes, variant, split, (text, truth), out)
+    if precision and not any("precision" in job.encoder_params for job in asked.jobs):
+        raise InputError("--precision: none of these jobs has an encoder with a number format, such as bundled.")
     plan = asked.within(time_budget)
     plan.announce(asked, quiet=quiet)
     plan.run(progress=show_progress.value, quiet=quiet)
     command = " ".join(names) if names else str(plan.target)
     say(f"Results are in {plan.target}. To see the table: coterie bench table {command}", quiet=quiet)
-
-
-def _plan_of_names(names: list[str], changes: Changes, target: Path) -> Plan:
-    """Return the jobs of experiments; results in all files beside the target count."""
-    found = collections(names, changes, target.parent)
-    jobs = [job for collection in found for job in collection.experiment.jobs()]
-    left = [job for collection in found for job in collection.missing]
-    return Plan(jobs, left, target).distinct()
-
-
-def _plan_of_methods(
-    methods: list[str], changes: Changes, variant: str, split: bool, views: str,
-    columns: tuple[str | None, str | None], out: Path | None,
-) -> Plan:  # fmt: skip
-    """Return a job for every method, data set and seed."""
-    from coterie.experiments.jobs import PAPERS, expand
-    from coterie.experiments.runner import missing
-    from coterie.experiments.views_file import views_file
-
-    sets = changes.sets or [PAPERS]
-    own = _user_files(sets, *columns)
-    preset = Preset(changes.preset) if changes.preset else Preset.cpu if own else Preset.paper
-    jobs = expand(
-        methods, sets, changes.seeds or 1, preset.value,
-        variant=variant, encoder=changes.encoder, overrides=changes.settings, split=split, files=own,
-        views=views_file(views) if views else None,
-    )  # fmt: skip
-    jobs = [replace(job, n_clusters=changes.n_clusters) for job in jobs]
-    target = out or _default_file(preset)
-    return Plan(jobs, missing(jobs, target), target)
 
 
 Files = Annotated[
@@ -213,6 +202,7 @@ def table(
     seeds: Annotated[int | None, typer.Option("--seeds", "-n", help="The number of seeds of NAME.", min=1)] = None,
     n_clusters: NClusters = None,
     settings: options.Settings = None,
+    precision: EncoderPrecision = None,
     table_format: Annotated[
         TableFormat, typer.Option("--format", "-f", help="The format of the table.")
     ] = TableFormat.markdown,
@@ -228,7 +218,7 @@ def table(
     if names:
         changes = Changes(
             seeds, preset.value if preset else None, _split_list(sets), "", n_clusters, parse_pairs(settings),
-            tuple(_split_list(metrics)),
+            tuple(_split_list(metrics)), precision.value if precision else "",
         )  # fmt: skip
         return show_tables(names, changes, table_format.value, folder)
     paths = [Path(name) for name in files or []]
@@ -254,7 +244,7 @@ def _read_results(files: list[Path] | None, preset: Preset, methods: str, sets: 
     from coterie.experiments.jobs import expand_sets
     from coterie.experiments.results import read_results
 
-    paths = files or [_default_file(preset)]
+    paths = files or [default_file(preset.value)]
     if absent := [path for path in paths if not path.is_file()]:
         raise InputError(f"There is no results file {absent[0]}. `coterie bench run` writes results.")
     results = [result for path in paths for result in read_results(path)]
@@ -269,22 +259,6 @@ def _read_results(files: list[Path] | None, preset: Preset, methods: str, sets: 
     if not results:
         raise InputError(f"There are no such results in {', '.join(map(str, paths))}.")
     return results
-
-
-def _user_files(names: list[str], text: str | None, truth: str | None) -> dict[str, UserFile]:
-    """Return the sets that are files; raise an error if columns are named and there is none."""
-    from coterie.datasets import DATASETS
-    from coterie.errors import InputError
-    from coterie.experiments.user_file import user_file
-
-    found = [name for name in names if name not in DATASETS and Path(name).is_file()]
-    if (text or truth) and not found:
-        raise InputError("--text and --truth name columns of your own file, but --sets names none that exists.")
-    return {name: user_file(name, text, truth) for name in found}
-
-
-def _default_file(preset: Preset) -> Path:
-    return Path("benchmarks") / "results" / f"{preset.value}.jsonl"
 
 
 def _split_list(text: str) -> list[str]:

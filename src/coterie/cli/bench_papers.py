@@ -13,6 +13,7 @@ from coterie.cli.output import say, show
 
 if TYPE_CHECKING:
     from coterie.experiments.collection import Collection, Results
+    from coterie.experiments.recipe import Preset
     from coterie.experiments.registry import Experiment
     from coterie.experiments.table_formats import Format
 
@@ -28,18 +29,38 @@ class Changes:
     """What the command line changes in an experiment."""
 
     seeds: int | None = None
-    preset: str | None = None
+    preset: Preset | None = None
     sets: list[str] = field(default_factory=list)
     encoder: str = ""
     n_clusters: int | None = None
     settings: dict[str, str] = field(default_factory=dict)
     metrics: tuple[str, ...] = ()
+    precision: str = ""
+    views: str = ""
 
     def apply(self, experiment: Experiment) -> Experiment:
         """Return the experiment with these changes."""
         changed: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
         changed["settings"] = {**experiment.settings, **self.settings}
+        if self.views:
+            changed["views"] = _described(self.views)
         return replace(experiment, **changed)  # what is empty stays as it is
+
+
+def _described(path: str) -> dict[str, Any]:
+    from coterie.experiments.views_file import views_file
+
+    found = views_file(path)
+    return {"file": found.path, "sha256": found.sha256, "columns": found.columns}
+
+
+def check_views(found: Collection) -> None:
+    """Refuse to run an experiment whose file of views is not here."""
+    from coterie.errors import InputError
+
+    name = found.experiment.views.get("file", "")
+    if name and found.missing and not Path(name).is_file():
+        raise InputError(f"{found.experiment.name} needs the file {name}: say with --views where it is.")
 
 
 def list_(
@@ -62,6 +83,7 @@ def list_(
 def figure(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names from `coterie bench list`.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the figures.")] = Path("docs") / "figures",
+    sets: Annotated[str, typer.Option("--sets", "-s", help="Only these data sets, separated by commas.")] = "",
     settings: options.Settings = None,
     folder: ResultsFolder = FOLDER,
     quiet: options.Quiet = False,
@@ -69,7 +91,8 @@ def figure(
     """Draw figures as PNG and SVG, in colors that color-blind readers can tell apart; needs coterie[report]."""
     from coterie.experiments.figures import draw
 
-    for found in collections(names, Changes(settings=parse_pairs(settings)), folder):
+    chosen = [name.strip() for name in sets.split(",") if name.strip()]
+    for found in collections(names, Changes(sets=chosen, settings=parse_pairs(settings)), folder):
         say(f"Wrote {' and '.join(map(str, draw(found, out)))}.", quiet=quiet)
 
 

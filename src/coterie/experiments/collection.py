@@ -15,6 +15,7 @@ from coterie.experiments.results import read_results
 from coterie.experiments.table import BASELINE, assignments
 
 FOLDER = Path("benchmarks") / "results"
+_USUAL_PRECISION = "float32"  # of the recipes
 Row = str
 """A row of a table: a run, with the point of its grid."""
 
@@ -28,9 +29,12 @@ class Results:
         for result in self.all:
             self._by_key[_key(result)].append(result)
 
-    def find(self, job: Job) -> Result | None:
-        """Return the newest result of a job."""
-        found = [result for result in self._by_key[_key(job.to_dict())] if job.is_in([result])]
+    def find(self, job: Job, *, any_precision: bool = False) -> Result | None:
+        """Return the newest result of a job, or else, with ``any_precision``, that in another number format."""
+        known = self._by_key[_key(job.to_dict())]
+        found = [result for result in known if job.is_in([result])]
+        if any_precision and not found:
+            found = [result for result in known if job.is_in([result], any_precision=True)]
         return found[-1] if found else None
 
 
@@ -74,12 +78,15 @@ class Collection:
 
 
 def collect(experiment: Experiment, results: Results) -> Collection:
-    """Return the results of an experiment, rows in the order of its runs."""
+    """Return the results of an experiment, rows in the order of its runs.
+
+    A result in another number format counts where there is none in that of the recipe, unless the experiment names one.
+    """
     found = Collection(experiment)
     order = {run: place for place, run in enumerate(experiment.known_runs)}
     for job in sorted(experiment.jobs(), key=lambda job: order[run_of(job)]):
         row = found.cells.setdefault(row_of(job, experiment.settings), {})
-        result = results.find(job)
+        result = results.find(job, any_precision=not experiment.precision)
         if result is None:
             found.missing.append(job)
         else:
@@ -108,6 +115,12 @@ def is_old(result: Result) -> bool:
     """Whether a result was measured with another version; k-means is the same in all."""
     version = result.get("versions", {}).get("coterie")
     return bool(result["method"] != BASELINE and version != coterie.__version__)
+
+
+def precision_of(result: Result) -> str:
+    """Return the number format of the encoder, if it is another than in the recipes."""
+    precision = str(result["encoder"]["params"].get("precision", _USUAL_PRECISION))
+    return "" if precision == _USUAL_PRECISION else precision
 
 
 def _key(description: Mapping[str, object]) -> tuple[object, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from coterie.datasets import DATASETS
@@ -15,23 +14,30 @@ from coterie.training.batches import n_batches
 _STEP_SECONDS = 1.6  # of SCCL with 400 texts and two layers (docs/methods/sccl.md), for methods never measured
 _STEP_BATCH = 400
 _ALL_LAYERS = 3.1  # a step that trains all six layers, relative to the last two (same page)
+_BFLOAT16 = 1 / 2.6  # a step in bfloat16, relative to float32, on a processor that has it
+_CORES_USED = 1.7  # of two, by a training with two threads
 _SECONDS_PER_ITEM = 0.003  # of methods that train nothing, with the encoding
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
 def estimate(job: Job, results: Iterable[Result]) -> float:
-    """Return the expected seconds of a job."""
+    """Return the expected seconds of a job, by the fastest result: slower ones had other programs beside them."""
     of_method = [result for result in results if result["method"] == job.method]
     of_set = [result for result in of_method if result["set"] == job.dataset]
-    same = [result["seconds"] for result in of_set if _length(all_params(result)) == _length(job.params)]
+    format_factor = _format_factor(job.encoder_params)
+    same = [
+        _seconds(result) / _format_factor(result["encoder"]["params"]) * format_factor
+        for result in of_set
+        if _length(all_params(result)) == _length(job.params)
+    ]
     if same:
-        return float(median(same))
+        return min(same)
     steps = n_steps(job.params, DATASETS[job.dataset].n_items if job.dataset in DATASETS else 10_000)
     if not steps:
         return _SECONDS_PER_ITEM * DATASETS[job.dataset].n_items
     times = [time for result in of_set or of_method if (time := _step_seconds(result))]
-    per_item = median(times) if times else _STEP_SECONDS / _STEP_BATCH
-    return float(steps * job.params["batch_size"] * per_item * _layers_factor(job.params))
+    per_item = min(times) if times else _STEP_SECONDS / _STEP_BATCH
+    return float(steps * job.params["batch_size"] * per_item * _layers_factor(job.params) * format_factor)
 
 
 def n_steps(params: Mapping[str, Any], n_items: int) -> int:
@@ -73,14 +79,25 @@ def _length(params: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(params.get(name) for name in names)
 
 
+def _seconds(result: Result) -> float:
+    """Return the seconds on two cores; of the processor, where they are known: the clock counts other programs too."""
+    processor = result.get("processor_seconds")
+    return float(result["seconds"] if processor is None else min(result["seconds"], processor / _CORES_USED))
+
+
 def _step_seconds(result: Result) -> float | None:
-    """Return the seconds of a step for each item of a batch, as if two layers were trained."""
+    """Return the seconds of a step for each item of a batch, as if two layers were trained in float32."""
     points = [point for point in result.get("curve", []) if point.get("seconds")]
     if not points:
         return None
     params = all_params(result)
     per_step = sum(point["seconds"] for point in points) / points[-1]["step"]
-    return float(per_step / params["batch_size"] / _layers_factor(params))
+    per_step = min(per_step, _seconds(result) / points[-1]["step"])  # evaluation included, other programs not
+    return float(per_step / params["batch_size"] / _layers_factor(params) / _format_factor(result["encoder"]["params"]))
+
+
+def _format_factor(encoder_params: Mapping[str, Any]) -> float:
+    return _BFLOAT16 if encoder_params.get("precision") == "bfloat16" else 1.0
 
 
 def _layers_factor(params: Mapping[str, Any]) -> float:

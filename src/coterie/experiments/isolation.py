@@ -15,7 +15,7 @@ from coterie.progress_display import Mode, show_progress
 from coterie.training.interrupt import interruptible
 
 _PRELOAD = ["coterie.experiments.runner", "transformers"]
-_SECONDS_TO_TERMINATE = 10
+_SECONDS_TO_TERMINATE = 30  # a training step ends, and a checkpoint is written
 
 
 class CrashError(Exception):

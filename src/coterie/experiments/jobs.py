@@ -72,19 +72,25 @@ class Job:
             description["n_clusters"] = self.n_clusters
         return description
 
-    def is_in(self, results: Iterable[Result]) -> bool:
-        """Whether one of ``results`` is of this job. Settings that a result lacks had their default value."""
-        return any(self._matches(result) for result in results)
+    def is_in(self, results: Iterable[Result], *, any_precision: bool = False) -> bool:
+        """Whether one of ``results`` is of this job. Settings that a result lacks had their default value.
 
-    def _matches(self, result: Result) -> bool:
+        ``any_precision``: also if the encoder computed in another number format.
+        """
+        return any(self._matches(result, any_precision) for result in results)
+
+    def _matches(self, result: Result, any_precision: bool) -> bool:
         description = self.to_dict()
+        encoder_params = defaults(ENCODERS[self.encoder]) | result["encoder"]["params"]
+        if any_precision and "precision" in self.encoder_params:
+            encoder_params["precision"] = self.encoder_params["precision"]
         return (
             all(result[key] == description[key] for key in ("method", "variant", "preset", "set", "seed", "overrides"))
             and result.get("split", False) == self.split
             and all(result.get(key) == description.get(key) for key in ("file", "views", "n_clusters"))
             and (not self.extra or self.extra in result)
             and result["encoder"]["name"] == self.encoder
-            and defaults(ENCODERS[self.encoder]) | result["encoder"]["params"] == self.encoder_params
+            and encoder_params == self.encoder_params
             and all_params(result) == self.params
         )
 
@@ -103,6 +109,7 @@ def expand(  # noqa: PLR0913
     *,
     variant: str = "",
     encoder: str = "",
+    precision: str = "",
     overrides: Mapping[str, str] | None = None,
     split: bool = False,
     files: Mapping[str, UserFile] | None = None,
@@ -112,6 +119,7 @@ def expand(  # noqa: PLR0913
 
     A variant or an override applies to the methods that have it. If no method has it, :class:`InputError` is raised.
     ``files`` are the data sets that are users' own files, by name. ``views`` are for the methods that have views.
+    ``precision`` is for the encoders that have it.
     """
     if n_seeds < 1 or not methods or not sets:
         raise InputError("Nothing to run: give at least one method, one data set and one seed.")
@@ -133,8 +141,16 @@ def expand(  # noqa: PLR0913
                 grid = recipe_for(method, dataset, preset, name).grid
                 given = views if "augmenter" in defaults(METHODS[method]) else None
                 job = Job(method, dataset, seed, preset, name, split=split, file=files.get(dataset), views=given)
-                jobs += [_resolve(job, encoder, point | checked[method]) for point in _points(grid, checked[method])]
+                for point in _points(grid, checked[method]):
+                    jobs.append(_with_precision(_resolve(job, encoder, point | checked[method]), precision))
     return jobs
+
+
+def _with_precision(job: Job, precision: str) -> Job:
+    """Return ``job`` with another number format of its encoder, if the encoder has one."""
+    if not precision or "precision" not in job.encoder_params:
+        return job
+    return replace(job, encoder_params={**job.encoder_params, "precision": precision})
 
 
 def _points(grid: Mapping[str, Sequence[Any]], overrides: Mapping[str, Any]) -> list[dict[str, Any]]:

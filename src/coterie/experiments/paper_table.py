@@ -10,7 +10,7 @@ import numpy as np
 from coterie import datasets
 from coterie.datasets import DATASETS
 from coterie.errors import InputError
-from coterie.experiments.collection import Collection, Row, is_old
+from coterie.experiments.collection import Collection, Row, is_old, precision_of
 from coterie.experiments.comparison import difference
 from coterie.experiments.jobs import Result
 from coterie.experiments.recipe import Published, published, read_recipe
@@ -20,7 +20,9 @@ from coterie.experiments.table_formats import Format, render
 from coterie.wording import count
 
 OLD = "†"
+OTHER_PRECISION = "‡"
 _OLD_NOTE = f"{OLD} measured with an earlier version, whose trained methods started from other initial labels."
+_PRECISION_NOTE = f"{OTHER_PRECISION} the encoder computed in {{precision}}; without this mark, in float32."
 _NOISE_NOTE = (
     "Δ is the mean paired difference to {reference} over data sets and seeds, with its 95 % interval (bootstrap); "
     "`noise`: the interval has zero in it."
@@ -88,7 +90,7 @@ def _curve(found: Collection) -> Cells:
             curves = [result["curve"] for result in results if len(result.get("curve", [])) > 1]
             if curves:
                 scores = [_first_last(curves, metric) for metric in metrics]
-                rows.append([f"{row}, {name}", str(curves[0][-1]["step"]), *scores])
+                rows.append([f"{row}, {name}{_marks(results)}", str(curves[0][-1]["step"]), *scores])
     return rows
 
 
@@ -185,7 +187,11 @@ def _statistics(found: Collection) -> Cells:
 
 
 def _marked(results: Sequence[Result], metrics: Sequence[str]) -> str:
-    return show_scores(results, metrics) + (OLD if any(map(is_old, results)) else "")
+    return show_scores(results, metrics) + _marks(results)
+
+
+def _marks(results: Sequence[Result]) -> str:
+    return (OLD if any(map(is_old, results)) else "") + (OTHER_PRECISION if any(map(precision_of, results)) else "")
 
 
 def _published(row: Row, name: str) -> Published | None:
@@ -220,6 +226,8 @@ def _notes(found: Collection) -> list[str]:
         notes += [f"Published: {'; '.join(sources)}."] if sources else []
     if any(map(is_old, found.results)):
         notes.append(_OLD_NOTE)
+    if others := sorted({precision for result in found.results if (precision := precision_of(result))}):
+        notes.append(_PRECISION_NOTE.format(precision=" or ".join(others)))
     return notes
 
 

@@ -19,6 +19,7 @@ from coterie.datasets.splits import SPLITS
 from coterie.errors import InputError
 from coterie.experiments.jobs import Job, defaults, expand, expand_sets
 from coterie.experiments.recipe import Preset, variants
+from coterie.experiments.views_file import ViewsFile
 from coterie.wording import did_you_mean
 
 Kind = Literal["scores", "sweep", "curve", "cost", "published", "map", "topics", "pairs", "statistics", "script"]
@@ -45,6 +46,8 @@ class Experiment:
     reference: str = ""  # the run that the others are compared with; empty: the first
     split: bool = False
     encoder: str = ""  # instead of that of the recipes
+    precision: str = ""  # number format of the encoders, instead of that of the recipes; empty: any result counts
+    views: Mapping[str, Any] = field(default_factory=dict)  # a published file of views: file, sha256, columns
     n_clusters: int | None = None  # instead of the number of classes
     script: str = ""  # the command, for the kind "script"
     needs: tuple[str, ...] = ()  # what is not in this repository
@@ -77,7 +80,8 @@ class Experiment:
         own = {name: value for name, value in self.settings.items() if name in defaults(METHODS[method])}
         jobs = expand(
             [method], self.known_sets, self.seeds, self.preset,
-            variant=variant, overrides=own, split=self.split, encoder=self.encoder,
+            variant=variant, overrides=own, split=self.split, encoder=self.encoder, precision=self.precision,
+            views=ViewsFile.from_dict(self.views) if self.views else None,
         )  # fmt: skip
         extra = self.kind if self.kind in _EXTRAS else ""
         return [replace(job, extra=extra, n_clusters=self.n_clusters) for job in jobs]

@@ -7,9 +7,8 @@ import hashlib
 import platform
 import re
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -35,8 +34,10 @@ from coterie.experiments.extras import EXTRAS
 from coterie.experiments.jobs import Job, Result
 from coterie.experiments.results import append_result, read_results, repair
 from coterie.experiments.scoring import Curve, label_based, label_free
+from coterie.experiments.unfinished import Spent, Unfinished
 from coterie.progress_display import Mode
 
+_CHECKPOINT_STEPS = 200  # besides those at the end of every epoch
 _PACKAGES = ("torch", "transformers", "scikit-learn", "numpy", "scipy")
 
 
@@ -58,29 +59,33 @@ def missing(jobs: Sequence[Job], out: Path) -> list[Job]:
 def run_jobs(jobs: Sequence[Job], out: Path, folder: Path, *, progress: Mode = "off") -> Iterator[Outcome]:
     """Run ``jobs`` in order, append each result to ``out``, and yield the outcomes.
 
-    ``folder`` is the cache of embeddings. After a failed training the next job runs. An :class:`InputError` is raised,
-    because the next jobs would fail in the same way.
+    ``folder`` is the cache of embeddings. An interrupted training resumes when its job runs again. After a failed
+    training the next job runs. An :class:`InputError` is raised, because the next jobs would fail in the same way.
     """
     repair(out)
     for number, job in enumerate(jobs, start=1):
         title = f"{number}/{len(jobs)} {job}:"
         try:
-            result = isolation.run_isolated(_load_and_run, job, folder, progress=progress, title=title)
+            result = isolation.run_isolated(_load_and_run, job, folder, out.parent, progress=progress, title=title)
         except (TrainingError, isolation.CrashError) as error:
             yield Outcome(job, None, str(error))
             continue
         append_result(out, result)
+        Unfinished(job, out.parent).remove()
         yield Outcome(job, result)
 
 
-def run_job(job: Job, data: Dataset, folder: Path, test: Dataset | None = None) -> tuple[Result, Labels]:
+def run_job(
+    job: Job, data: Dataset, folder: Path, test: Dataset | None = None, unfinished: Unfinished | None = None
+) -> tuple[Result, Labels]:
     """Fit and score in this process. Return the result and the labels that were scored.
 
     Without ``test``, the labels of ``data`` are scored; with ``test``, the labels that the model predicts for ``test``.
+    With ``unfinished``, a training can resume.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model, measured = _fit(job, data, folder)
+        model, measured = _fit(job, data, folder, unfinished)
         scored = model if test is None else _with_labels_of(model, test)
     true_labels = data.true_labels if test is None else test.true_labels
     own_warnings = [str(warning.message) for warning in caught if warning.category.__module__.startswith("coterie")]
@@ -122,12 +127,13 @@ def peak_gb() -> float | None:
     return round(peak / (2**30 if sys.platform == "darwin" else 2**20), 2)
 
 
-def _load_and_run(job: Job, folder: Path) -> Result:
+def _load_and_run(job: Job, folder: Path, results: Path) -> Result:
+    unfinished = Unfinished(job, results)
     if job.split:
         train, test = load_split(job.dataset)
-        return run_job(job, train, folder, test)[0]
+        return run_job(job, train, folder, test, unfinished)[0]
     data = job.file.load() if job.file else datasets.load(job.dataset)
-    return run_job(job, data, folder)[0]
+    return run_job(job, data, folder, unfinished=unfinished)[0]
 
 
 def _with_labels_of(model: Clusterer, data: Dataset) -> Clusterer:
@@ -137,7 +143,7 @@ def _with_labels_of(model: Clusterer, data: Dataset) -> Clusterer:
     return other
 
 
-def _fit(job: Job, data: Dataset, folder: Path) -> tuple[Clusterer, dict[str, Any]]:
+def _fit(job: Job, data: Dataset, folder: Path, unfinished: Unfinished | None) -> tuple[Clusterer, dict[str, Any]]:
     """Return the fitted model, and its time, memory and training curve. Only the curve uses true labels."""
     cls = METHODS[job.method]
     encoder = ENCODERS[job.encoder](**job.encoder_params)
@@ -148,15 +154,38 @@ def _fit(job: Job, data: Dataset, folder: Path) -> tuple[Clusterer, dict[str, An
         **job.params,
     }
     if issubclass(cls, DeepClusterer):
-        deep = cls(encoder=encoder, **common)
-        curve = Curve(data, rows)
-        measured = _time(lambda: deep.fit(data.items, views=_given_views(job, data), callback=curve), curve)
-        return deep, {**measured, "peak_gb": peak_gb(), "guard": asdict(deep.guard_), "curve": curve.points()}
+        return _train(cls(encoder=encoder, **common), data, Curve(data, rows), _given_views(job, data), unfinished)
     cached = CachedEncoder(inner=encoder, folder=folder).fit(rows.unique)
     cached.embed(rows.unique)  # fill the cache first, so that `seconds` never includes the embedding
     model = cls(encoder=cached, **common)
-    measured = _time(lambda: model.fit(data.items))
-    return model, {**measured, "encode_seconds": cached.seconds(rows.unique), "peak_gb": peak_gb()}
+    start = Spent.now()
+    model.fit(data.items)
+    return model, {
+        **(Spent.now() - start).to_dict(),
+        "encode_seconds": cached.seconds(rows.unique),
+        "peak_gb": peak_gb(),
+    }
+
+
+def _train(
+    model: DeepClusterer, data: Dataset, curve: Curve, views: list[list[str]] | None, unfinished: Unfinished | None
+) -> tuple[Clusterer, dict[str, Any]]:
+    """Return the trained model and what was measured; what an interrupted training took before counts as well."""
+    before = Spent()
+    start = Spent.now()
+
+    def spent() -> Spent:
+        return before + Spent.now() - start - curve.spent
+
+    if unfinished:
+        before, curve.before = unfinished.begin()
+        model.set_params(checkpoint=unfinished.checkpoint, checkpoint_every=_CHECKPOINT_STEPS)
+        curve.keep = lambda: unfinished.keep(spent(), curve.points())
+    model.fit(data.items, views=views, callback=curve)
+    measured: dict[str, Any] = {**spent().to_dict(), "peak_gb": peak_gb(), "guard": asdict(model.guard_)}
+    if before.seconds:
+        measured["resumed"] = True
+    return model, measured | {"curve": curve.points()}
 
 
 def _given_views(job: Job, data: Dataset) -> list[list[str]] | None:
@@ -164,16 +193,3 @@ def _given_views(job: Job, data: Dataset) -> list[list[str]] | None:
     if job.views is None or not isinstance(augmenter, ColumnsAugmenter):
         return None
     return job.views.views(augmenter.names, data.items)
-
-
-def _time(function: Callable[[], object], curve: Curve | None = None) -> dict[str, float]:
-    """Return the seconds of a call, and those of the processor, which hardly depend on other programs.
-
-    The time that ``curve`` spent on scores is left out.
-    """
-    start, processor = time.perf_counter(), time.process_time()
-    function()
-    seconds, processor = time.perf_counter() - start, time.process_time() - processor
-    if curve:
-        seconds, processor = seconds - curve.seconds, processor - curve.processor_seconds
-    return {"seconds": round(seconds, 2), "processor_seconds": round(processor, 2)}

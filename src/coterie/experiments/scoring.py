@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +19,7 @@ from coterie.datasets import Dataset
 from coterie.errors import InputError
 from coterie.evaluation.contrast_metrics import contrast_scores
 from coterie.evaluation.metrics import accuracy, agreement, dunn, inter_distance, intra_distance, silhouette
+from coterie.experiments.unfinished import Spent
 from coterie.training.trainer import Evaluation, Record
 
 Scores = dict[str, float | None]
@@ -82,13 +82,14 @@ class Curve:
 
     data: Dataset
     rows: Rows[Any]
-    seconds: float = 0.0  # spent in this callback, not in training
-    processor_seconds: float = 0.0
+    before: list[dict[str, Any]] = field(default_factory=list)  # points of a training that is resumed
+    keep: Callable[[], None] | None = None  # called after every epoch
+    spent: Spent = field(default_factory=Spent)  # in this callback, not in training
     scored: list[tuple[Record, dict[str, Any]]] = field(default_factory=list)
 
     def __call__(self, evaluation: Evaluation) -> None:
         """Score the rows of the data set, expanded from the distinct items of ``evaluation``."""
-        start, processor = time.perf_counter(), time.process_time()
+        start = Spent.now()
         valid = self.rows.inverse >= 0
         rows = self.rows.inverse[valid]
         h = evaluation.h[rows]
@@ -108,12 +109,15 @@ class Curve:
         if evaluation.ends_stage:  # all pairs of texts are slow: once per stage, as in ClusterBERT Fig. 3
             scores["dunn"] = _value_or_none(dunn, evaluation.h, evaluation.labels)
         self.scored.append((evaluation.record, scores))
-        self.seconds += time.perf_counter() - start
-        self.processor_seconds += time.process_time() - processor
+        if self.keep:
+            self.keep()
+        self.spent += Spent.now() - start
 
     def points(self) -> list[dict[str, Any]]:
         """Return, for every epoch, the record of the training and the scores."""
-        return [_rounded({**record, **scores}) for record, scores in self.scored]
+        own = [_rounded({**record, **scores}) for record, scores in self.scored]
+        by_step = {point["step"]: point for point in [*self.before, *own]}  # an epoch after the checkpoint is repeated
+        return [by_step[step] for step in sorted(by_step)]
 
 
 def _value_or_none(metric: Metric, h: NDArray[Any], labels: Labels) -> float | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from coterie.contracts import Items
 from coterie.data.files import read_table
@@ -27,6 +28,11 @@ class ViewsFile:
     def to_dict(self) -> dict[str, str]:
         """Return plain values for a result: no folder, because it says nothing about the content."""
         return {"file": Path(self.path).name, "sha256": self.sha256}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ViewsFile:
+        """Return the file that an experiment names; ``--views`` says where it is."""
+        return cls(values["file"], tuple(values["columns"]), values["sha256"])
 
     def views(self, names: Sequence[str], items: Items) -> list[list[str]]:
         """Return the views in the columns ``names``, after a check that the file is of ``items``."""
