@@ -27,7 +27,7 @@ def small(**options):
         ("joint", 3, [("joint", 3)]),
         ("instance", 3, [("instance", 3)]),
         ("cluster", 3, [("cluster", 3)]),
-        ("sequential", 5, [("instance", 3), ("cluster", 2)]),
+        ("sequential", 5, [("instance", 2), ("cluster", 3)]),
         ("sequential", 4, [("instance", 2), ("cluster", 2)]),
     ],
 )

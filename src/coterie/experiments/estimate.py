@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from coterie.datasets import DATASETS
@@ -21,7 +22,11 @@ _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
 def estimate(job: Job, results: Iterable[Result]) -> float:
-    """Return the expected seconds of a job, by the fastest result: slower ones had other programs beside them."""
+    """Return the expected seconds of a job.
+
+    They are by the fastest result on its data set: slower ones had other programs beside them. Items of other data sets
+    have other sizes, so of those the median counts.
+    """
     of_method = [result for result in results if result["method"] == job.method]
     of_set = [result for result in of_method if result["set"] == job.dataset]
     format_factor = _format_factor(job.encoder_params)
@@ -35,8 +40,8 @@ def estimate(job: Job, results: Iterable[Result]) -> float:
     steps = n_steps(job.params, DATASETS[job.dataset].n_items if job.dataset in DATASETS else 10_000)
     if not steps:
         return _SECONDS_PER_ITEM * DATASETS[job.dataset].n_items
-    times = [time for result in of_set or of_method if (time := _step_seconds(result))]
-    per_item = min(times) if times else _STEP_SECONDS / _STEP_BATCH
+    times, others = ([time for result in known if (time := _step_seconds(result))] for known in (of_set, of_method))
+    per_item = min(times) if times else median(others) if others else _STEP_SECONDS / _STEP_BATCH
     return float(steps * job.params["batch_size"] * per_item * _layers_factor(job.params) * format_factor)
 
 

@@ -82,7 +82,7 @@ class SCCLObjective(StudentTObjective):
                     "plan='sequential' needs two epochs, one for each loss, but epochs and max_steps leave one. "
                     "Raise them, or set epoch_steps to make epochs shorter."
                 )
-            n_cluster = epochs // 2
+            n_cluster = epochs - epochs // 2  # not fewer, because max_steps may cut the last epoch
             return [
                 Stage("instance", epochs - n_cluster, self.instance),
                 Stage("cluster", n_cluster, self.cluster, before=self.move_centers),
