@@ -11,7 +11,6 @@ import typer
 from coterie.cli import options
 from coterie.cli.bench_papers import (
     FOLDER,
-    OUT,
     Changes,
     ResultsFolder,
     figure,
@@ -20,7 +19,7 @@ from coterie.cli.bench_papers import (
     parse_pairs,
     show_tables,
 )
-from coterie.cli.bench_plan import default_file, plan_of_methods, plan_of_names
+from coterie.cli.bench_plan import OfMethods, default_file, make_plan
 from coterie.cli.errors import handle_errors
 from coterie.cli.output import say, show
 
@@ -144,22 +143,11 @@ def run(
     that have them, --precision to the encoders that have it. A method without
     a recipe runs with its default settings.
     """
-    from coterie.errors import InputError
-
-    if bool(names) == bool(methods):
-        raise InputError("Name tables or figures (`coterie bench list`), or give --methods and --sets: one of both.")
     changes = Changes(
         seeds, preset.value if preset else None, _split_list(sets), encoder, n_clusters, parse_pairs(settings),
         precision=precision.value if precision else "", views=views,
     )  # fmt: skip
-    if names:
-        if variant or split or text or truth:
-            raise InputError("--variant, --split, --text and --truth are for --methods. NAME has its own.")
-        asked = plan_of_names(names, changes, out or OUT)
-    else:
-        asked = plan_of_methods(_split_list(methods), changes, variant, split, (text, truth), out)
-    if precision and not any("precision" in job.encoder_params for job in asked.jobs):
-        raise InputError("--precision: none of these jobs has an encoder with a number format, such as bundled.")
+    asked = make_plan(names or [], _split_list(methods), changes, OfMethods(variant, split, text, truth), out)
     plan = asked.within(time_budget)
     plan.announce(asked, quiet=quiet)
     plan.run(progress=show_progress.value, quiet=quiet)

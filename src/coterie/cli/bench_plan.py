@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coterie.cli.bench_papers import FOLDER, Changes, check_views, collections
+from coterie.cli.bench_papers import FOLDER, OUT, Changes, check_views, collections
 from coterie.cli.bench_run import Plan
 
 if TYPE_CHECKING:
@@ -14,7 +14,31 @@ if TYPE_CHECKING:
     from coterie.experiments.user_file import UserFile
 
 
-def plan_of_names(names: list[str], changes: Changes, target: Path) -> Plan:
+@dataclass(frozen=True)
+class OfMethods:
+    """Options that go with --methods; a table or figure has its own."""
+
+    variant: str = ""
+    split: bool = False
+    text: str | None = None
+    truth: str | None = None
+
+
+def make_plan(names: list[str], methods: list[str], changes: Changes, own: OfMethods, out: Path | None) -> Plan:
+    """Return the jobs of tables and figures, or those of methods."""
+    from coterie.errors import InputError
+
+    if bool(names) == bool(methods):
+        raise InputError("Name tables or figures (`coterie bench list`), or give --methods and --sets: one of both.")
+    if names and own != OfMethods():
+        raise InputError("--variant, --split, --text and --truth are for --methods. NAME has its own.")
+    plan = _plan_of_names(names, changes, out or OUT) if names else _plan_of_methods(methods, changes, own, out)
+    if changes.precision and not any("precision" in job.encoder_params for job in plan.jobs):
+        raise InputError("--precision: none of these jobs has an encoder with a number format, such as bundled.")
+    return plan
+
+
+def _plan_of_names(names: list[str], changes: Changes, target: Path) -> Plan:
     """Return the jobs of experiments; results in all files beside the target count."""
     found = collections(names, changes, target.parent)
     for collection in found:
@@ -24,22 +48,19 @@ def plan_of_names(names: list[str], changes: Changes, target: Path) -> Plan:
     return Plan(jobs, left, target).distinct()
 
 
-def plan_of_methods(
-    methods: list[str], changes: Changes, variant: str, split: bool,
-    columns: tuple[str | None, str | None], out: Path | None,
-) -> Plan:  # fmt: skip
+def _plan_of_methods(methods: list[str], changes: Changes, own: OfMethods, out: Path | None) -> Plan:
     """Return a job for every method, data set and seed."""
     from coterie.experiments.jobs import PAPERS, expand
     from coterie.experiments.runner import missing
     from coterie.experiments.views_file import views_file
 
     sets = changes.sets or [PAPERS]
-    own = _user_files(sets, *columns)
-    preset: Preset = changes.preset or ("cpu" if own else "paper")
+    files = _user_files(sets, own.text, own.truth)
+    preset: Preset = changes.preset or ("cpu" if files else "paper")
     jobs = expand(
         methods, sets, changes.seeds or 1, preset,
-        variant=variant, encoder=changes.encoder, precision=changes.precision, overrides=changes.settings,
-        split=split, files=own, views=views_file(changes.views) if changes.views else None,
+        variant=own.variant, encoder=changes.encoder, precision=changes.precision, overrides=changes.settings,
+        split=own.split, files=files, views=views_file(changes.views) if changes.views else None,
     )  # fmt: skip
     jobs = [replace(job, n_clusters=changes.n_clusters) for job in jobs]
     target = out or default_file(preset)
