@@ -21,7 +21,7 @@ from coterie.words.vocabulary import Vocabulary
 
 MIXTURE = "neighbors"
 """The method whose mixture closes a training."""
-_N_NEIGHBORS, _MIN_DF, _MAX_DF = 15, 3, 0.2  # of the mixture, as its method sets them
+_N_NEIGHBORS, _MIN_DF, _MAX_DF, _MAX_WORDS = 15, 3, 0.2, 4.0  # of the mixture, as its method sets them
 
 
 def untrained_model(method: str, corpus: Corpus, n_clusters: int, seed: int) -> Clusterer:
@@ -68,7 +68,7 @@ def evidence_of(corpus: Corpus) -> Evidence:
     words = None
     if isinstance(corpus.items, list):
         vocabulary = Vocabulary.from_texts(corpus.items, min_df=_MIN_DF, max_df=_MAX_DF)
-        words = vocabulary.incidence(corpus.items) if vocabulary.words else None
+        words = vocabulary.incidence(corpus.items, max_sum=_MAX_WORDS) if vocabulary.words else None
     return Evidence(e, counts, words, neighbor_weights(knn_graph(e, _N_NEIGHBORS), counts))
 
 

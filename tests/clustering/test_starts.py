@@ -74,6 +74,13 @@ def test_the_penalty_prefers_the_uneven_of_two_nearly_equal_fits_of_many_cluster
     assert found is both[chosen]
 
 
+def test_finalists_are_the_best_of_each_algorithm_and_the_best_of_the_others():
+    scores = dict(zip(STARTS, [8, 7, 6, 5, 1, 2, 4, 3], strict=True))
+    assert set(module._finalists(scores)) == {STARTS[0], STARTS[1], STARTS[6]}
+    only_kmeans = {start: score for start, score in scores.items() if start.algorithm == "kmeans"}
+    assert set(module._finalists(only_kmeans)) == set(STARTS[:3])
+
+
 def test_without_a_cut_by_linkage_k_means_is_used():
     features, evidence, _ = make_features([2, 2, 2], min_cluster_size=0.99)
     linkage = [start for start in STARTS if start.algorithm == "linkage"]

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -89,3 +90,10 @@ def test_counts_by_cluster_weight_each_text():
     bags = BagOfWords(torch.tensor([0, 1, 1]), torch.tensor([2.0, 1.0, 1.0]), torch.tensor([0, 2, 3]))
     counts = bags.counts_by_cluster(torch.tensor([1, 0]), torch.tensor([3, 1]), (2, 2))
     assert counts.tolist() == [[0, 1], [6, 3]]
+
+
+def test_words_of_a_long_text_count_as_a_few():
+    vocabulary = Vocabulary(["apple", "pear", "plum", "tune"])
+    words = vocabulary.incidence(["apple pear plum tune", "apple apple tune", ""], max_sum=2)
+    np.testing.assert_allclose(words.toarray(), [[0.5, 0.5, 0.5, 0.5], [1, 0, 0, 1], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(vocabulary.incidence(["apple pear plum tune"]).toarray(), [[1, 1, 1, 1]])

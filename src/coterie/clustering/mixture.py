@@ -1,8 +1,8 @@
 r"""A mixture model over embeddings, words and neighbors, fitted by mean-field EM.
 
-Item i has a unit vector h_i, a set of words x_i, and neighbors W_i (:func:`neighbor_weights`). Cluster k has a prior
-\pi_k, a direction \mu_k and a word distribution p(w | k), smoothed with s pseudo-words of the corpus distribution p(w).
-The fit maximizes
+Item i has a unit vector h_i, words x_i, each with a weight, and neighbors W_i (:func:`neighbor_weights`). Cluster k has
+a prior \pi_k, a direction \mu_k and a word distribution p(w | k), smoothed with s pseudo-words of the corpus
+distribution p(w). The fit maximizes
 
 .. math::
     J = \frac{1}{N} \sum_i \Big[ \sum_k q_{ik} \big(\kappa\, h_i \cdot \mu_k
@@ -60,7 +60,7 @@ class Evidence:
 
     h: Vectors  # (N, D), rows of length one
     counts: Floats  # (N,)
-    words: csr_matrix | None = None  # (N, V), 1 where a word is in a text
+    words: csr_matrix | None = None  # (N, V), the weight of a word in a text; 0: not there
     neighbors: csr_matrix | None = None  # (N, N), from `neighbor_weights`
 
     def __len__(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -140,11 +140,22 @@ def choose_mixture(
         with suppress(InputError):  # a sample may have too few distinct rows
             fitted = _fits(_evidence_of_rows(evidence, rows, sample), sample, starts, settings)
             scores = {start: _criterion(mixture, evenness_penalty) for start, mixture in fitted}
-            starts = sorted(scores, key=lambda start: -scores[start])[:_FINALISTS]
+            starts = _finalists(scores)
     fits = [mixture for _, mixture in _fits(evidence, features, starts, settings)]
     if not fits:  # no linkage has enough clusters
         fits = [mixture for _, mixture in _fits(evidence, features, STARTS[:1], settings)]
     return max(fits, key=lambda mixture: _criterion(mixture, evenness_penalty))
+
+
+def _finalists(scores: Mapping[Start, float]) -> list[Start]:
+    """Return the best start of each algorithm, and the best of the others.
+
+    A sample has few items of small clusters, so it cannot compare algorithms that treat those differently.
+    """
+    ranked = sorted(scores, key=lambda start: -scores[start])
+    first = {start.algorithm: start for start in reversed(ranked)}
+    others = [start for start in ranked if start not in first.values()]
+    return [*first.values(), *others][:_FINALISTS]
 
 
 def _fits(

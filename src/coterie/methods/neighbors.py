@@ -12,6 +12,7 @@ Paper: none, it is coterie's own method - Code: clustering/mixture.py. Experimen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +53,7 @@ class Neighbors(Clusterer, name="neighbors"):
     )
     embedding_weight: float = hyper(20.0, "weight of the embeddings", symbol="κ", ge=0)
     word_weight: float = hyper(1.0, "weight of the words; 0: no words", symbol="β", ge=0)
+    max_words: float = hyper(4.0, "words that a text counts for at most: those of a longer text weigh less", gt=0)
     neighbor_weight: float = hyper(10.0, "weight of the neighbors", symbol="γ", ge=0)
     em_rounds: int = hyper(15, "rounds of EM at most", ge=1)
     min_df: int = hyper(3, "texts that a word must occur in", ge=1)
@@ -141,7 +143,11 @@ class NeighborsObjective(Objective):
         if not isinstance(items, list) or not self.hp.word_weight:
             return None
         self.vocabulary = Vocabulary.from_texts(items, min_df=self.hp.min_df, max_df=self.hp.max_df)
-        return self.vocabulary.incidence(items) if self.vocabulary.words else None
+        return self._word_matrix(items) if self.vocabulary.words else None
+
+    def _word_matrix(self, texts: Sequence[str]) -> csr_matrix:
+        """Return x (N, V). The words of a text are not independent evidence, so many of them count as a few."""
+        return self.vocabulary.incidence(texts, max_sum=self.hp.max_words)
 
     def _starts(self) -> list[Start]:
         """Return the initial clusterings that `use_linkage` allows."""
@@ -159,7 +165,7 @@ class NeighborsObjective(Objective):
     def assign_items(self, h: Tensor, items: Items | None) -> Tensor:
         """Return q (B, K) of h (B, D) and the words of the items."""
         if isinstance(items, list) and self.vocabulary.words:
-            return self._assign(h, self.vocabulary.incidence(items))
+            return self._assign(h, self._word_matrix(items))
         return self._assign(h, None)
 
     def _assign(self, h: Tensor, words: csr_matrix | None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -182,8 +183,10 @@ class Vocabulary:
             offsets=torch.from_numpy(counts.indptr).long(),
         )
 
-    def incidence(self, texts: Sequence[str]) -> csr_matrix:
-        """Return a sparse matrix (N, V) that is 1 where a word is in a text."""
+    def incidence(self, texts: Sequence[str], *, max_sum: float = math.inf) -> csr_matrix:
+        """Return a sparse matrix (N, V) that is 1 where a word is in a text; rows of a larger sum have ``max_sum``."""
         bag = self.bag_of_words(texts)
-        ones = np.ones(len(bag.word_ids), dtype=np.float32)
-        return csr_matrix((ones, bag.word_ids.numpy(), bag.offsets.numpy()), shape=(len(texts), len(self)))
+        n_words = bag.offsets.diff().numpy()  # (N,)
+        weight = np.minimum(1, max_sum / np.maximum(n_words, 1)).astype(np.float32)
+        weights = np.repeat(weight, n_words)
+        return csr_matrix((weights, bag.word_ids.numpy(), bag.offsets.numpy()), shape=(len(texts), len(self)))
