@@ -24,7 +24,7 @@ from coterie.describe.cluster_table import ClusterTable
 from coterie.describe.quality import cluster_quality
 from coterie.editing import Editable
 from coterie.encoders.encoder import Encoder, EncoderLike, input_type_of, make_encoder
-from coterie.errors import InputError, NotFittedError, UnreadableTextWarning
+from coterie.errors import InputError, NotFittedError, UnreadableTextWarning, user_level
 from coterie.estimator import Estimator
 from coterie.fitting import Assignment, Fit, FitOptions, embed_corpus, find_n_clusters, most_probable, row_texts
 from coterie.hyper import check_settings, document_settings, hyper
@@ -265,9 +265,9 @@ class Clusterer(
             X = self._check_vectors(X, reset=reset)  # noqa: N806
         rows = encoder.check(X, column, on_empty=self.on_empty)
         if rows.n_blank:
-            warnings.warn(rows.blank_message, rows.blank_warning, stacklevel=4)
+            warnings.warn(rows.blank_message, rows.blank_warning, stacklevel=user_level())
         for problem in encoder.reading_problems(rows.unique):
-            warnings.warn(problem, UnreadableTextWarning, stacklevel=4)
+            warnings.warn(problem, UnreadableTextWarning, stacklevel=user_level())
         least = max(n_clusters_range(self.n_clusters)[0], 2 if self.finds_n_clusters else 1)
         if reset and least > rows.n_distinct:
             raise InputError(rows.too_few_message(least))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+from typing import cast
+
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 
@@ -74,6 +78,10 @@ class ChangedTypeWarning(CoterieWarning):
     """A column of a file has values that the other side has no type for, so it became text."""
 
 
+class KeptColumnWarning(CoterieWarning):
+    """A data frame has a column of a name that coterie uses: it is kept, and the new columns have a number."""
+
+
 class NumberOfClustersWarning(CoterieWarning):
     """A method that finds the number of clusters itself found another one than was requested."""
 
@@ -104,3 +112,11 @@ class SlowWarning(CoterieWarning):
 
 class RepackedWarning(CoterieWarning):
     """An archive of a data set has the right contents, but is not the published file."""
+
+
+def user_level() -> int:
+    """Return the ``stacklevel`` by which a warning points at the line that called coterie."""
+    level, caller = 1, cast("FrameType | None", sys._getframe(1))
+    while caller is not None and caller.f_globals.get("__name__", "").split(".")[0] == "coterie":
+        level, caller = level + 1, caller.f_back
+    return level

@@ -94,6 +94,10 @@ def test_quiet_prints_nothing(invoke):
         ([*RUN, "--variant", "wild"], "There is no variant called 'wild'."),
         ([*RUN, "-e", "precomputed"], "The encoder 'precomputed' reads vectors"),
         (["bench", "table", "nowhere.jsonl"], "There is no results file nowhere.jsonl."),
+        (
+            ["bench", "table", "--preset", "cpu"],
+            "results/cpu.jsonl. Name one of these: benchmarks/results/paper.jsonl.",
+        ),
         (["bench", "table", "--methods", "sccl"], "There are no such results in benchmarks/results/paper.jsonl."),
         (["bench", "table", "--metrics", "f1"], "no metric called 'f1'"),
     ],

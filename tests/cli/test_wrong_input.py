@@ -71,7 +71,7 @@ def check_error(invoke):
             ["cluster", "t.csv", "-k", "2", "-c", "txt"],
             "'txt'. Did you mean 'text'? The columns are: 'id', 'text', 'label'",
         ),
-        (["cluster", "two.csv", "-k", "2"], "--column: 'note', 'remark'"),
+        (["cluster", "two.csv", "-k", "2"], "--column, in Python column=): 'note', 'remark'"),
         (["cluster", "full", "-k", "2"], "There are no text files (.txt) in the folder full"),
         ([*CLUSTER, "--on-empty", "maybe"], "maybe"),
         ([*CLUSTER, "-e", "tfdif"], "Did you mean 'tfidf'?"),

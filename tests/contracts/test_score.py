@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 import coterie
 from coterie.clusterer import METHODS
-from coterie.errors import InputError
+from coterie.errors import InputError, KeptColumnWarning
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +58,18 @@ def test_assign_adds_columns_to_a_pandas_frame(model, topics):
     np.testing.assert_array_equal(done["cluster"], labels)
     np.testing.assert_array_equal(done["confidence"], confidence)
     assert "cluster" not in frame.columns
+    pd.testing.assert_frame_equal(model.assign(frame), done)  # the column is found
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_assign_keeps_columns_of_the_user(model, topics, kind):
+    frame = kind({"text": topics[0][:2], "confidence": ["mine", "mine"]})
+    with pytest.warns(KeptColumnWarning, match="'confidence' is kept. The new columns are called 'cluster_2'") as seen:
+        done = model.assign(frame)
+    assert seen[0].filename == __file__  # it points at the user's line
+    assert list(done["confidence"]) == ["mine", "mine"]
+    assert list(done.columns)[2:] == ["cluster_2", "confidence_2", "second_cluster_2", "margin_2"]
+    np.testing.assert_array_equal(done["cluster_2"], model.predict(topics[0][:2]))
 
 
 def test_assign_adds_columns_to_a_polars_frame(model, topics):

@@ -210,7 +210,7 @@ def test_an_empty_file_has_no_text_column(tmp_path, kind):
     table = read_table(put(tmp_path, f"t.{kind}", ""))
     assert table.n_rows == 0
     with pytest.raises(InputError, match="The file is empty"):
-        text_column(table)
+        text_column(table.columns)
 
 
 def test_an_empty_text_file_has_no_lines(tmp_path):

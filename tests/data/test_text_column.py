@@ -1,6 +1,5 @@
 import pytest
 
-from coterie.data.files import Table
 from coterie.data.text_column import text_column
 from coterie.errors import InputError
 
@@ -23,7 +22,7 @@ CODES = ["x1", "x2"]
     ids=["named", "single", "usual", "usual-any-case", "usual-over-wordy", "wordy", "wordy-of-usual", "holes"],
 )
 def test_the_only_plausible_column_is_found(columns, name, expected):
-    assert text_column(Table(columns, "csv"), name) == expected
+    assert text_column(columns, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,16 +38,16 @@ def test_the_only_plausible_column_is_found(columns, name, expected):
 )
 def test_the_error_of_an_ambiguous_table_lists_the_columns(columns):
     first, second = columns
-    with pytest.raises(InputError, match=f"Which column .*--column: '{first}', '{second}'"):
-        text_column(Table(columns, "csv"))
+    with pytest.raises(InputError, match=f"Which column .*--column, in Python column=.: '{first}', '{second}'"):
+        text_column(columns)
 
 
 def test_the_error_of_a_missing_column_lists_the_columns():
     with pytest.raises(InputError, match=r"no column 'txt'. Did you mean 'text'\? The columns are: 'id', 'text'"):
-        text_column(Table({"id": CODES, "text": WORDY}, "csv"), "txt")
+        text_column({"id": CODES, "text": WORDY}, "txt")
 
 
 @pytest.mark.parametrize("name", [None, "text"])
 def test_a_table_without_columns_is_an_empty_file(name):
     with pytest.raises(InputError, match="The file is empty"):
-        text_column(Table({}, "csv"), name)
+        text_column({}, name)

@@ -63,11 +63,23 @@ def test_the_texts_are_plain_strings_and_sorted():
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize(("column", "message"), [("nota", "no column 'nota'"), (None, "Name the text column")])
+@pytest.mark.parametrize(
+    ("column", "message"), [("nota", "no column 'nota'. Did you mean 'note'"), (None, "Which column")]
+)
 def test_the_error_of_a_missing_column_lists_the_columns(frame, column, message):
     with pytest.raises(InputError, match=message) as error:
-        check_texts(frame(FRAME), column)
+        check_texts(frame({"id": ["1", "2"], "note": ["fish", "fowl"]}), column)
     assert "'id', 'note'" in str(error.value)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("column", ["Text", "remarks of customers"])
+def test_the_text_column_of_a_data_frame_is_found_as_in_a_file(frame, column):
+    check_two(frame({"id": [1, 2], column: TWO}))
+
+
+def test_columns_without_names_are_numbers():
+    check_two(pd.DataFrame([[1, text] for text in TWO]))
 
 
 def test_a_column_without_a_data_frame_is_an_error():

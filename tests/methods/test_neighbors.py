@@ -44,7 +44,7 @@ def test_clusters_of_unequal_size_are_found_and_sorted_by_size():
 
 def test_a_language_without_spaces():
     texts = ["天気がいい", "天気が悪い", "電車が遅れた", "電車が混んだ"]
-    with pytest.warns(UnreadableTextWarning, match="4 of 4 texts are not in Latin script"):
+    with pytest.warns(UnreadableTextWarning, match="4 of 4 distinct texts are not in Latin script"):
         model = Neighbors(n_clusters=2).fit(texts * 2)
     assert set(model.labels_) == {0, 1}
     with pytest.warns(UnreadableTextWarning):

@@ -13,7 +13,7 @@ import numpy as np
 
 from coterie.augmenters.view_cache import ViewKey, load_or_make
 from coterie.contracts import InputType, Items
-from coterie.errors import InputError, UnchangedWarning
+from coterie.errors import InputError, UnchangedWarning, user_level
 from coterie.hyper import check_settings, document_settings, settings
 from coterie.progress import track
 from coterie.registry import Registry
@@ -116,7 +116,7 @@ class Augmenter(ABC):
                 f"The augmenter {self.name!r} left {unchanged:,} of {total:,} views equal to their texts: it found "
                 "almost no word to change. Does it support this language?",
                 UnchangedWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
 
 

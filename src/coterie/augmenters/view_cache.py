@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from coterie.data.atomic import atomic_file
 from coterie.data.user_cache import remove_least_recently_used, user_cache
-from coterie.errors import CacheWarning
+from coterie.errors import CacheWarning, user_level
 
 MIN_SECONDS = 1.0  # views that take less time to make are not cached
 MAX_BYTES = 2**30  # size of the cache; the least recently used views are removed first
@@ -76,5 +76,5 @@ def _write(path: Path, view: list[str]) -> None:
             f"Cannot write views to the cache {path.parent} ({error}); they will be computed again next time. "
             "Set COTERIE_CACHE to another folder.",
             CacheWarning,
-            stacklevel=4,
+            stacklevel=user_level(),
         )

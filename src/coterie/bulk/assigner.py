@@ -12,7 +12,7 @@ import numpy as np
 from coterie.artifact.manifest import MANIFEST
 from coterie.artifact.model import Artifact
 from coterie.artifact.permission import Allow
-from coterie.data.files.table import Table
+from coterie.data.rows import free_names
 from coterie.data.text_column import text_column
 from coterie.errors import BlankTextWarning, InputError, MissingExtraError, UnreadableTextWarning
 
@@ -115,23 +115,14 @@ class Assigner:
             [label if label >= 0 else None for label in found.second.tolist()],
             [None if np.isnan(value) else value for value in found.margin.tolist()],
         ]
-        return dict(zip(_free_names(names), values, strict=True))
+        return dict(zip(free_names(COLUMNS, names), values, strict=True))
 
     def _text_column(self, columns: dict[str, Any]) -> str:
         if self.column is not None and self.column in columns:
             return self.column
-        return text_column(Table({name: _as_list(cells[:200]) for name, cells in columns.items()}, "csv"), self.column)
+        return str(text_column({name: _as_list(cells[:200]) for name, cells in columns.items()}, self.column))
 
 
 def _as_list(cells: Any) -> list[Any]:
     """Return the cells of a column of Arrow, pandas or NumPy."""
     return list(cells.to_pylist() if hasattr(cells, "to_pylist") else cells.tolist())
-
-
-def _free_names(taken: Any) -> list[str]:
-    """Return the names of the new columns, with a number behind them where a user's column has one of them."""
-    number, names = 1, list(COLUMNS)
-    while any(name in taken for name in names):
-        number += 1
-        names = [f"{name}_{number}" for name in COLUMNS]
-    return names

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from coterie.data.atomic import atomic_file
-from coterie.data.files.table import Table
 from coterie.data.ownership import MARKER, check_folder
 from coterie.data.text_column import text_column
 from coterie.errors import InputError, MissingExtraError
@@ -152,7 +151,7 @@ def _find_column(file: Any, name: str) -> str:
     head = next(file.iter_batches(batch_size=_SAMPLE_ROWS), None)
     if head is None:
         raise InputError(f"{name} has no rows.")
-    return text_column(Table(head.to_pydict(), "parquet"))
+    return str(text_column(head.to_pydict()))
 
 
 def check_column(file: Any, column: str, name: str) -> None:

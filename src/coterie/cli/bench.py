@@ -87,7 +87,7 @@ def run(
     ] = "",
     text: Annotated[
         str | None,
-        typer.Option("--text", help="The text column of your files.", show_default="found automatically"),
+        typer.Option("--text", "--column", help="The text column of your files.", show_default="found automatically"),
     ] = None,
     truth: Annotated[str | None, typer.Option("--truth", help="The column of the true labels of your files.")] = None,
     seeds: Annotated[
@@ -234,7 +234,9 @@ def _read_results(files: list[Path] | None, preset: Preset, methods: str, sets: 
 
     paths = files or [default_file(preset.value)]
     if absent := [path for path in paths if not path.is_file()]:
-        raise InputError(f"There is no results file {absent[0]}. `coterie bench run` writes results.")
+        others = sorted(str(path) for path in absent[0].parent.glob("*.jsonl"))
+        advice = f"Name one of these: {', '.join(others)}." if others else "`coterie bench run` writes results."
+        raise InputError(f"There is no results file {absent[0]}. {advice}")
     results = [result for path in paths for result in read_results(path)]
     if methods:
         kept_methods = _split_list(methods)

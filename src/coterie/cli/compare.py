@@ -129,15 +129,13 @@ def _names(table: Table, cluster: str) -> dict[int, str]:
 
 def _texts(table: Table, column: str | None) -> list[Any]:
     """Return the texts of a file of assignments; empty if it is not clear which column holds them."""
-    from dataclasses import replace
-
     from coterie.cli.results import RESULT_COLUMNS
     from coterie.data.text_column import text_column
     from coterie.errors import InputError
 
     rest = {name: cells for name, cells in table.columns.items() if name not in RESULT_COLUMNS}
     try:
-        return rest[text_column(replace(table, columns=rest), column)]
+        return rest[text_column(rest, column)]
     except InputError:
         if column is not None:
             raise

@@ -107,4 +107,4 @@ def _compare(given: Input, truth: str | None, clusters: Any) -> dict[str, float]
 def _cells(given: Input, name: str | None) -> list[Any]:
     from coterie.data.text_column import text_column
 
-    return given.table.columns[text_column(given.table, name)]
+    return given.table.columns[text_column(given.table.columns, name)]

@@ -81,14 +81,14 @@ def _texts(table: Table, column: str | None, text_columns: str | None) -> tuple[
     from coterie.errors import InputError
 
     if text_columns is None:
-        name = text_column(table, column)
+        name = text_column(table.columns, column)
         cells = table.columns[name]
         if table.format == "xlsx":  # a spreadsheet makes numbers and dates of what looks like them
             cells = [cell if cell is None else str(cell) for cell in cells]
         return (name,), cells
     if column is not None:
         raise InputError("--column names one text column and --text-columns several: use one of the two.")
-    names = tuple(text_column(table, name.strip()) for name in text_columns.split(","))
+    names = tuple(text_column(table.columns, name.strip()) for name in text_columns.split(","))
     rows = zip(*(table.columns[name] for name in names), strict=True)
     return names, [" ".join(str(cell) for cell in row if cell not in (None, "")) for row in rows]
 

@@ -62,7 +62,7 @@ def _find(model: Clusterer, given: Input, truth: str, before: str, n: int) -> tu
     from coterie.encoders.encoder import make_encoder
     from coterie.evaluation.moved_pairs import moved_pairs
 
-    labels = given.table.columns[text_column(given.table, truth)]
+    labels = given.table.columns[text_column(given.table.columns, truth)]
     checked = check_texts(given.texts)
     first_row: dict[int, int] = {}  # of each distinct text
     for row, position in enumerate(checked.inverse.tolist()):

@@ -42,15 +42,11 @@ def _rounded(values: Any) -> list[float | None]:
 
 def add_columns(table: Table, new: dict[str, list[Any]]) -> Table:
     """Return the table with new columns; where the user has columns of these names, ours are called ``cluster_2``."""
-    taken = [name for name in new if name in table.columns]
-    if not taken:
-        return table.with_columns(**new)
-    number = 2
-    while any(f"{name}_{number}" in table.columns for name in new):
-        number += 1
-    ours = ", ".join(repr(f"{name}_{number}") for name in new)
-    say(f"Your column {taken[0]!r} is kept. The new columns are called {ours}.")
-    return table.with_columns(**{f"{name}_{number}": values for name, values in new.items()})
+    from coterie.data.rows import free_names, kept_message
+
+    if message := kept_message(new, table.columns):
+        say(message)
+    return table.with_columns(**dict(zip(free_names(new, table.columns), new.values(), strict=True)))
 
 
 def without_results(table: Table) -> Table:

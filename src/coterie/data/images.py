@@ -21,8 +21,9 @@ from coterie.contracts import Items, Pixels
 from coterie.data.atomic import atomic_folder
 from coterie.data.limits import PIXELS
 from coterie.data.ownership import check_folder, write_marker
-from coterie.data.rows import OnEmpty, Rows, deduplicate, frame_column
+from coterie.data.rows import OnEmpty, Rows, deduplicate
 from coterie.errors import InputError, MissingExtraError, UnreadableImageWarning
+from coterie.printable import listed
 from coterie.progress import track
 from coterie.wording import count
 
@@ -114,12 +115,23 @@ def write_folder(images: Items, labels: Sequence[str], folder: Path, *, overwrit
         write_marker(temporary)
 
 
+def _frame_column(frame: Any, column: str | None) -> list[Any]:
+    """Return the values of ``column`` of a pandas or polars data frame; without a name, of its only column."""
+    names = list(frame.columns)
+    if column is None and len(names) == 1:
+        column = names[0]
+    if column is None or column not in names:
+        problem = "Name the image column" if column is None else f"There is no column {column!r}"
+        raise InputError(f"{problem}: column=... is one of {listed(names)}.")
+    return list(frame[column])
+
+
 def _as_array_or_files(images: Any, column: str | None) -> NDArray[Any] | list[Path]:
     """Return an array of images as an array, and everything else as a list of files."""
     if isinstance(images, str | Path):
         return list(image_files(images))
     if hasattr(images, "columns"):  # a pandas or polars data frame
-        return _paths(frame_column(images, column, "image"))
+        return _paths(_frame_column(images, column))
     if column is not None:
         raise InputError(f"column={column!r} needs a data frame, got {type(images).__name__}.")
     if getattr(images, "ndim", 1) != 1:

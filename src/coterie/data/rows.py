@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import InputError
-from coterie.printable import listed
+from coterie.errors import KeptColumnWarning, user_level
 
 OnEmpty = Literal["keep", "error"]
 """What happens to blank texts and unreadable images: keep them without a cluster, or raise an error."""
@@ -102,19 +102,30 @@ def deduplicate(keys: Iterable[H | None]) -> tuple[list[H], NDArray[np.int64], N
     return distinct, inverse, counts.astype(np.int64)
 
 
-def with_columns(frame: Any, **columns: NDArray[Any]) -> Any:
-    """Return a copy of a pandas or polars data frame with more columns; columns of these names are replaced."""
+def free_names(new: Collection[str], taken: Collection[Any]) -> list[str]:
+    """Return the names of new columns; where the user has a column of one of them, all have a number: ``cluster_2``."""
+    number, names = 1, list(new)
+    while any(name in taken for name in names):
+        number += 1
+        names = [f"{name}_{number}" for name in new]
+    return names
+
+
+def kept_message(new: Collection[str], taken: Collection[Any]) -> str:
+    """Return a sentence about the user's column that has a name of ours; empty if there is none."""
+    theirs = [name for name in new if name in taken]
+    if not theirs:
+        return ""
+    ours = ", ".join(repr(name) for name in free_names(new, taken))
+    return f"Your column {theirs[0]!r} is kept. The new columns are called {ours}."
+
+
+def with_columns(frame: Any, **new: NDArray[Any]) -> Any:
+    """Return a copy of a pandas or polars data frame with more columns; the user's columns stay, see ``free_names``."""
+    taken = list(frame.columns)
+    if message := kept_message(new, taken):
+        warnings.warn(message, KeptColumnWarning, stacklevel=user_level())
+    columns = dict(zip(free_names(new, taken), new.values(), strict=True))
     if hasattr(frame, "with_columns"):  # polars
         return frame.with_columns(**{name: frame.__class__({name: values})[name] for name, values in columns.items()})
     return frame.assign(**columns)
-
-
-def frame_column(frame: Any, column: str | None, noun: str) -> list[Any]:
-    """Return the values of ``column`` of a pandas or polars data frame; without a name, of its only column."""
-    names = list(frame.columns)
-    if column is None and len(names) == 1:
-        column = names[0]
-    if column is None or column not in names:
-        problem = f"Name the {noun} column" if column is None else f"There is no column {column!r}"
-        raise InputError(f"{problem}: column=... is one of {listed(names)}.")
-    return list(frame[column])

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from coterie.data.rows import OnEmpty, Rows, deduplicate, frame_column
+from coterie.data.rows import OnEmpty, Rows, deduplicate
+from coterie.data.text_column import text_column
 from coterie.errors import BlankTextWarning, InputError
 from coterie.printable import shorten
 from coterie.wording import count
@@ -37,8 +38,8 @@ class Texts(Rows[list[str]]):
 def check_texts(texts: Any, column: str | None = None, *, on_empty: OnEmpty = "keep") -> Texts:
     """Return the cleaned and deduplicated ``texts``, or raise :class:`InputError` with the number of the wrong row.
 
-    ``texts`` is a list, tuple, generator, numpy array, pandas or polars Series, or a data frame
-    together with the name of its text ``column``.
+    ``texts`` is a list, tuple, generator, numpy array, pandas or polars Series, or a data frame,
+    whose text ``column`` is found if it is not named.
     """
     rows = [_clean(value, row) for row, value in enumerate(_as_rows(texts, column), start=1)]
     if not rows:
@@ -58,7 +59,7 @@ def _as_rows(texts: Any, column: str | None) -> Iterable[Any]:
     if isinstance(texts, str | bytes):
         raise InputError("Expected many texts, got a single string. Put it in a list: [text].")
     if hasattr(texts, "columns"):  # a pandas or polars data frame
-        return frame_column(texts, column, "text")
+        return list(texts[text_column({name: texts[name] for name in texts.columns}, column)])
     if column is not None:
         raise InputError(f"column={column!r} needs a data frame, got {type(texts).__name__}.")
     if getattr(texts, "ndim", 1) != 1:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coterie.data.atomic import atomic_file
 from coterie.data.user_cache import user_cache
-from coterie.errors import InputError, RepackedWarning
+from coterie.errors import InputError, RepackedWarning, user_level
 from coterie.progress import track
 
 _CHUNK_BYTES = 1 << 16
@@ -79,7 +79,7 @@ def _warn(path: Path, file: RemoteFile) -> None:
     warnings.warn(
         f"{path} has other bytes than the published {file.name}; scores are comparable only if it has the same images.",
         RepackedWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
 
 

@@ -20,7 +20,7 @@ from coterie.contracts import Vectors
 from coterie.data.atomic import atomic_file
 from coterie.data.user_cache import remove_least_recently_used, user_cache
 from coterie.encoders.engine.device import machine_key
-from coterie.errors import CacheWarning, InputError
+from coterie.errors import CacheWarning, InputError, user_level
 
 MIN_SECONDS = 1.0  # embeddings that take less time are not cached
 _LIMIT = "COTERIE_CACHE_MB"  # environment variable with the size of the cache; 0: no cache
@@ -56,7 +56,7 @@ def load_or_embed(key: str, embed: Callable[[], Vectors], info: dict[str, Any]) 
                 f"Cannot write embeddings to the cache {cache_folder()} ({error}); they will be computed again next "
                 f"time. Set COTERIE_CACHE to another folder, or {_LIMIT}=0.",
                 CacheWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
     return embedded.h
 

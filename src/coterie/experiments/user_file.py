@@ -48,9 +48,9 @@ def user_file(path: str, text: str | None, truth: str | None) -> UserFile:
 def _read(path: str, text: str | None, truth: str) -> tuple[Dataset, str]:
     """Return the data set and the name of its text column."""
     table = read_table(path)
-    labels = [_as_text(cell) for cell in table.columns[text_column(table, truth)]]
+    labels = [_as_text(cell) for cell in table.columns[text_column(table.columns, truth)]]
     others = {name: cells for name, cells in table.columns.items() if name != truth}
-    name = text_column(type(table)(others, table.format), text)
+    name = text_column(others, text)
     texts = [_as_text(cell) for cell in table.columns[name]]
     for column, cells in ((truth, labels), (name, texts)):
         _check_filled(path, column, cells)

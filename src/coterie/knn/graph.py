@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from coterie.arrays import is_large
 from coterie.contracts import Vectors
-from coterie.errors import SlowWarning
+from coterie.errors import SlowWarning, user_level
 from coterie.knn.nn_descent import has_nn_descent, nn_descent
 from coterie.progress import track
 from coterie.remembered import memory
@@ -74,7 +74,7 @@ def _find(x: Vectors, k: int) -> KNNGraph:
         f"Comparing all pairs of {len(x):,} items, which is slow. "
         "Much faster, with nearly the same result: pip install 'coterie[scale]'",
         SlowWarning,
-        stacklevel=2,
+        stacklevel=user_level(),
     )
     return _exact_graph(x, k)
 

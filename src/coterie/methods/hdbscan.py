@@ -23,7 +23,7 @@ from sklearn import cluster
 from coterie.clustering.n_clusters import NClusters
 from coterie.contracts import Corpus, Labels, Objective
 from coterie.encoders.encoder import EncoderLike
-from coterie.errors import NumberOfClustersWarning
+from coterie.errors import NumberOfClustersWarning, user_level
 from coterie.fitting import Fit
 from coterie.hyper import hyper
 from coterie.partition_clusterer import PartitionClusterer, PartitionObjective
@@ -62,7 +62,7 @@ class HDBSCAN(PartitionClusterer, name="hdbscan"):
                 f"{self.n_clusters} clusters were requested, but hdbscan finds the number itself: {self.n_clusters_}. "
                 "min_cluster_size changes it; for exactly so many clusters use another method.",
                 NumberOfClustersWarning,
-                stacklevel=4,
+                stacklevel=user_level(),
             )
         return corpus
 

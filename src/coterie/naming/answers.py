@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coterie.data.atomic import atomic_file
 from coterie.data.user_cache import user_cache
-from coterie.errors import CacheWarning
+from coterie.errors import CacheWarning, user_level
 from coterie.naming.prompt import Messages
 
 _MAX_ANSWER = 4_000  # characters that are kept
@@ -40,7 +40,7 @@ class Answers:
                 temporary.write_text(json.dumps({"answer": answer[:_MAX_ANSWER]}), encoding="utf-8")
         except OSError as error:
             if not self._failed:
-                warnings.warn(f"Names are not kept in the cache: {error}", CacheWarning, stacklevel=2)
+                warnings.warn(f"Names are not kept in the cache: {error}", CacheWarning, stacklevel=user_level())
             self._failed = True
 
     def _file(self, messages: Messages) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from coterie.describe.cluster_table import ClusterTable
-from coterie.errors import InputError, NamingError, NamingWarning
+from coterie.errors import InputError, NamingError, NamingWarning, user_level
 from coterie.naming.answers import Answers
 from coterie.naming.http_model import HTTPModel
 from coterie.naming.local_model import LocalModel
@@ -103,5 +103,5 @@ def _warn(missing: Mapping[int, str]) -> None:
             f"{count(len(missing), 'clusters')} could not be named by the language model: {first}. "
             "Keywords name them; the same command asks again.",
             NamingWarning,
-            stacklevel=4,
+            stacklevel=user_level(),
         )

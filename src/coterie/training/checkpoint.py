@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from coterie.data.atomic import atomic_file
-from coterie.errors import ArtifactError, CheckpointWarning
+from coterie.errors import ArtifactError, CheckpointWarning, user_level
 from coterie.seeding import random_states, set_random_states
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Checkpoint:
                 f"The checkpoint {self.path} is of other items or settings. It is kept as {kept}: its command resumes "
                 "from there. Delete it if you do not need it.",
                 CheckpointWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
         if (own := self._name_of(self.fingerprint)).is_file():
             own.replace(self.path)

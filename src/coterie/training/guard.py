@@ -21,7 +21,7 @@ from torch import Tensor
 
 from coterie.clustering.mixture import Evidence, MixtureSettings, fit_mixture
 from coterie.contracts import Labels, Objective
-from coterie.errors import CollapseWarning, TrainingError
+from coterie.errors import CollapseWarning, TrainingError, user_level
 
 if TYPE_CHECKING:
     from coterie.training.trainer import Evaluation
@@ -132,7 +132,7 @@ class Guard:
         warnings.warn(
             f"Training stopped at step {step}: {reason}. The best state before that is kept. {advice}.",
             CollapseWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
 
     def restore_best(self, objective: Objective) -> None:

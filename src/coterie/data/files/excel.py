@@ -14,7 +14,7 @@ from typing import Any
 
 from coterie.data.files.table import Table
 from coterie.data.limits import BYTES, check_table
-from coterie.errors import ChangedTypeWarning, InputError, MissingExtraError
+from coterie.errors import ChangedTypeWarning, InputError, MissingExtraError, user_level
 from coterie.printable import listed
 from coterie.wording import count, did_you_mean
 
@@ -99,7 +99,7 @@ def dump_excel(table: Table) -> bytes:
         warnings.warn(
             f"Excel holds {_MAX_CHARACTERS:,} characters in a cell: {count(len(too_long), 'cells')} cut.",
             ChangedTypeWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     stream = io.BytesIO()
     book.save(stream)

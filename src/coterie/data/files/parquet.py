@@ -10,7 +10,7 @@ from typing import Any
 
 from coterie.data.files.table import Columns, Table
 from coterie.data.limits import BYTES, CELLS, COLUMNS, ROWS
-from coterie.errors import ChangedTypeWarning, InputError, MissingExtraError
+from coterie.errors import ChangedTypeWarning, InputError, MissingExtraError, user_level
 
 _ROWS_AT_ONCE = 64  # of nested columns
 
@@ -86,7 +86,9 @@ def _as_list(arrow: Any, values: Any, what: str) -> list[Any]:
         if not arrow.types.is_temporal(values.type):
             raise
         warnings.warn(
-            f"{what} has dates that Python cannot hold. It is read as text.", ChangedTypeWarning, stacklevel=2
+            f"{what} has dates that Python cannot hold. It is read as text.",
+            ChangedTypeWarning,
+            stacklevel=user_level(),
         )
         return list(values.cast(arrow.string()).to_pylist())
 
@@ -109,7 +111,7 @@ def _as_array(arrow: Any, values: list[Any], name: str) -> Any:
             f"The column {name!r} has values of several types, or numbers beyond 64 bits, and Parquet has no type for "
             "them. It is written as text.",
             ChangedTypeWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         return arrow.array([_as_text(value) for value in values], arrow.string())
 
