@@ -1,7 +1,9 @@
 """The page in a real browser: it loads alone, and search, click, lasso, sort and dark mode do what they say."""
 
+import base64
 import importlib.util
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -181,7 +183,7 @@ def test_the_export_has_what_is_selected_and_no_formula(opened):
     wait_for(lambda: len(active(opened)) == 1)
     csv = opened.execute_script("return coterie.exportCsv()")
     header, line = csv.strip().split("\r\n")
-    assert header == "row,text,cluster,name,confidence,team,minutes"
+    assert header == "row,text,cluster,cluster_name,confidence,second_cluster,margin,team,minutes"
     assert line.startswith('93,"\'=HYPERLINK(""http')
 
 
@@ -223,13 +225,54 @@ def test_tree_training_and_curve_are_drawn(opened):
     assert opened.find_element("id", "curve-remarks").text == "3 clusters: the best."
 
 
-def test_it_fits_a_phone_and_prints(opened):
+def test_it_fits_a_phone(opened):
     browser.resize(opened, 390, 800, 2, mobile=True)
     wait_for(lambda: opened.execute_script("return innerWidth") == 390)
     assert opened.execute_script("return document.documentElement.scrollWidth") <= 390
-    printed = opened.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
-    assert len(printed) > 50_000
     assert opened.get_log("browser") == []
+
+
+def test_a_dark_page_prints_its_points_and_all_levels_and_stays_as_it_was(opened):
+    opened.find_element("id", "theme").click()
+    opened.find_element("id", "fold").click()
+    opened.execute_script(
+        "addEventListener('beforeprint', () => { window.during = {"
+        "  theme: document.documentElement.dataset.theme,"
+        "  folded: document.querySelectorAll('#tree-root details:not([open])').length }; })"
+    )
+    width, height = opened.execute_script("return [coterie.map.width, coterie.map.height]")
+    printed = base64.b64decode(opened.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    sizes = re.findall(rb"/Subtype /Image\s*/Width (\d+)\s*/Height (\d+)", printed)
+    assert (b"%d" % (2 * width), b"%d" % (2 * height)) in sizes  # the points, as an image
+    assert opened.execute_script("return window.during") == {"theme": "light", "folded": 0}
+    assert opened.execute_script("return document.documentElement.dataset.theme") == "dark"
+    assert opened.find_elements("css selector", "#tree-root details:not([open])")
+    assert opened.get_log("browser") == []
+
+
+def test_names_of_clusters_at_one_place_are_all_shown(opened):
+    boxes = opened.execute_script(
+        "const { map } = coterie; const at = [...map.centers.values()][0];"
+        "for (const key of map.centers.keys()) map.centers.set(key, at);"
+        "map.draw(); return map.nameBoxes"
+    )
+    assert {box["cluster"] for box in boxes} == {0, 1, 2}
+    assert len({box["top"] for box in boxes}) == 3
+
+
+def test_words_in_the_table_are_not_broken(opened):
+    browser.resize(opened, 700, 900)
+    lines = opened.execute_script(
+        "const cell = document.querySelector('#table-body td:nth-last-child(2)'); cell.textContent = 'slow_performance';"
+        "const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length"
+    )
+    assert lines == 1
+
+
+def test_other_colors_leave_the_levels_unfolded(opened):
+    opened.find_element("id", "fold").click()
+    opened.find_element("id", "theme").click()
+    assert not opened.find_elements("css selector", "#tree-root details[open]")
 
 
 def wait_for(condition, seconds=10):

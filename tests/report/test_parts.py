@@ -10,7 +10,9 @@ from coterie.report import layout as layout_module
 from coterie.report.colors import PALETTE, assign_colors
 from coterie.report.columns import color_columns
 from coterie.report.contact_sheet import contact_sheets
+from coterie.report.data import ClusterCard
 from coterie.report.layout import layout, principal_components
+from coterie.report.sentences import overview
 from coterie.report.word_counts import word_counts
 
 
@@ -112,3 +114,18 @@ def test_thumbnails_lie_in_rows_on_the_sheets():
 
 def test_small_images_are_enlarged():
     assert contact_sheets(np.zeros((2, 8, 8, 3), dtype=np.uint8)).side == 24
+
+
+@pytest.mark.parametrize(
+    ("confidence", "words"),
+    [([0.9, 0.9], "none is doubtful"), ([0.9, 0.4], "50% are doubtful"), ([0.1, 0.4], "100% are doubtful")],
+)
+def test_the_overview_says_how_many_are_doubtful(confidence, words):
+    cards = [ClusterCard(cluster=0, name="Mail", size=2, share=1.0, confidence=0.9, keywords=())]
+    assert words in overview("texts", cards, np.array(confidence))
+
+
+def test_the_overview_never_puts_two_numbers_side_by_side():
+    cards = [ClusterCard(cluster=0, name="Mail", size=20, share=1.0, confidence=0.9, keywords=())]
+    assert "20. 5" not in overview("texts", cards, np.array([0.4, 0.9]))
+    assert "has 20. Of all texts, 50% are" in overview("texts", cards, np.array([0.4, 0.9]))

@@ -18,10 +18,10 @@ def overview(noun: str, clusters: Sequence[ClusterCard], confidence: NDArray[np.
     """Return the size of the largest and the smallest cluster, and how many items are doubtful."""
     largest, smallest = clusters[0], clusters[-1]
     share = float((confidence < DOUBTFUL).mean()) if len(confidence) else 0.0
-    doubtful = f"{share:.0%} of them are" if 0.005 <= share < 1 else ("None of them is" if not share else "Few are")
+    doubtful = f"{share:.0%} are" if share >= 0.005 else ("few are" if share else "none is")
     return (
         f"{count(len(confidence), noun)} in {count(len(clusters), 'clusters')}: the largest, “{largest.name}”, "
-        f"has {largest.size:,}, the smallest, “{smallest.name}”, {smallest.size:,}. "
+        f"has {count(largest.size, noun)}, the smallest, “{smallest.name}”, has {smallest.size:,}. Of all {noun}, "
         f"{doubtful} doubtful: their own cluster has a probability below one half."
     )
 

@@ -2,6 +2,7 @@
 import { cssVariable } from "./colors.js";
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
+const SHIFTS = [0, -0.5, 0.5, -1, 1]; // heights of a name by which it may move out of the way of another
 const cache = new Map();
 
 export function forgetLabels() {
@@ -52,23 +53,33 @@ export class LabelLayer {
     Object.assign(this, { context, width, height, ratio, boxes: [] });
   }
 
-  /** Draw a label centered at (x, y), or right of it; return its box, or null where it would cover another one. */
+  /** Draw a label at (x, y), or a little above or below; return its box, or null where it would cover others. */
   place(text, x, y, style, { beside = false, faint = false } = {}) {
+    if (x < 0 || y < 0 || x > this.width || y > this.height) return null;
     const label = picture(text, style, this.ratio);
-    const isInside = x >= 0 && y >= 0 && x <= this.width && y <= this.height;
+    const shifts = beside ? [0] : SHIFTS;
+    const box = shifts.map((shift) => this.boxAt(label, x, y + shift * label.height, beside)).find((tried) => this.isFree(tried));
+    if (!box) return null;
+    this.boxes.push(box);
+    this.context.globalAlpha = faint ? 0.35 : 1;
+    this.context.drawImage(label.canvas, box.left, box.top, label.width, label.height);
+    this.context.globalAlpha = 1;
+    return box;
+  }
+
+  /** The box of a label centered at (x, y), or right of it. */
+  boxAt(label, x, y, beside) {
     let left = Math.round(beside ? x + 5 : x - label.width / 2);
     let top = Math.round(y - label.height / 2);
-    if (!beside && isInside) { // a name at the border moves inwards
+    if (!beside) { // a name at the border moves inwards
       left = Math.max(2, Math.min(this.width - label.width - 2, left));
       top = Math.max(2, Math.min(this.height - label.height - 2, top));
     }
-    const box = { left, top, right: left + label.width, bottom: top + label.height };
-    if (!isInside || left < 2 || box.right > this.width - 2 || top < 2 || box.bottom > this.height - 2) return null;
-    if (this.boxes.some((b) => b.left < box.right && box.left < b.right && b.top < box.bottom && box.top < b.bottom)) return null;
-    this.boxes.push(box);
-    this.context.globalAlpha = faint ? 0.35 : 1;
-    this.context.drawImage(label.canvas, left, top, label.width, label.height);
-    this.context.globalAlpha = 1;
-    return box;
+    return { left, top, right: left + label.width, bottom: top + label.height };
+  }
+
+  isFree({ left, top, right, bottom }) {
+    if (left < 2 || top < 2 || right > this.width - 2 || bottom > this.height - 2) return false;
+    return !this.boxes.some((b) => b.left < right && left < b.right && b.top < bottom && top < b.bottom);
   }
 }

@@ -92,14 +92,25 @@ function connect() {
     setTheme();
     notify("theme");
   });
+  connectPrint();
+}
+
+/** Print in light colors, with all cards and all levels; then show what was there before. */
+function connectPrint() {
+  let theme;
+  let folded = [];
   addEventListener("beforeprint", () => {
+    theme = isDark() ? "dark" : "light";
     setTheme("light");
     notify("theme");
     showAll(goToMap);
-    map.draw();
+    folded = [...byId("tree-root").querySelectorAll("details:not([open])")];
+    for (const details of folded) details.open = true;
+    map.drawForPrint();
   });
   addEventListener("afterprint", () => {
-    setTheme();
+    for (const details of folded) details.open = false;
+    setTheme(theme);
     notify("theme");
   });
 }

@@ -48,6 +48,7 @@ export class PointMap {
     const first = !this.width;
     const wasHome = first || this.isHome();
     Object.assign(this, { width, height });
+    this.stage.style.setProperty("--proportions", `${width} / ${height}`); // printed as they are on the screen
     const scale = Math.min(width - 2 * MARGIN, height - 2 * MARGIN);
     const spread = { x: extent(points.x, STRAY), y: extent(points.y, STRAY) };
     const fit = Math.min((width - 2 * MARGIN) / (spread.x.size || 1), (height - 2 * MARGIN) / (spread.y.size || 1), scale * 4);
@@ -144,6 +145,12 @@ export class PointMap {
     this.drawPoints(ratio);
     this.drawOverlay(Math.min(devicePixelRatio || 1, 2));
     this.frames = (this.frames ?? 0) + 1;
+  }
+
+  drawForPrint() {
+    this.drawPoints(2);
+    this.raster.showInPrint();
+    this.drawOverlay(2);
   }
 
   drawPoints(ratio) {

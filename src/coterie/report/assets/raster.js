@@ -77,6 +77,14 @@ export class Raster {
     this.context.putImageData(this.image, 0, 0);
   }
 
+  /** Show the pixels so that they are printed: browsers record what is drawn for a printer, but not `putImageData`. */
+  showInPrint() {
+    const copy = document.createElement("canvas");
+    Object.assign(copy, { width: this.image.width, height: this.image.height });
+    copy.getContext("2d").putImageData(this.image, 0, 0);
+    this.context.drawImage(copy, 0, 0);
+  }
+
   stampsOf(radius, opacity, width) {
     const key = `${radius.toFixed(2)} ${opacity.toFixed(2)}`;
     if (!this.stamps.has(key)) {

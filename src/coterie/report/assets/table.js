@@ -71,9 +71,11 @@ function tableRow(i) {
 
 /** Save what the table shows, in its order, and return it. */
 export function exportCsv() {
-  const header = ["row", ...(points.texts ? ["text"] : []), "cluster", "name", "confidence", ...points.columns.map((column) => column.name)];
-  const lines = rows.map((i) => [points.rows[i], ...(points.texts ? [points.texts[i]] : []), points.cluster[i], nameOf(points.cluster[i]),
-    +points.confidence[i].toFixed(4), ...points.columns.map((column) => cellOf(column, i))]);
+  const extra = points.second ? ["second_cluster", "margin"] : [];
+  const header = ["row", ...(points.texts ? ["text"] : []), "cluster", "cluster_name", "confidence", ...extra, ...points.columns.map((column) => column.name)];
+  const rounded = (value) => +value.toFixed(4);
+  const lines = rows.map((i) => [points.rows[i], ...(points.texts ? [points.texts[i]] : []), points.cluster[i], nameOf(points.cluster[i]), rounded(points.confidence[i]),
+    ...(points.second ? [points.second[i], rounded(points.margin[i])] : []), ...points.columns.map((column) => cellOf(column, i))]);
   return downloadCsv(`${report.title.replace(/[^\w-]+/g, "-")}-selection.csv`, header, lines);
 }
 

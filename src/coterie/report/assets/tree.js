@@ -20,9 +20,12 @@ function branch(node, depth, goToMap) {
 export function fillTree(goToMap) {
   byId("tree").hidden = !report.tree;
   if (!report.tree) return;
+  const all = () => [...byId("tree-root").querySelectorAll("details")];
+  const before = all().map((details) => details.open); // in other colors, the same levels stay unfolded
   fill(byId("tree-root"), report.tree.children.map((child) => branch(child, 1, goToMap)));
+  all().forEach((details, i) => { details.open = before[i] ?? details.open; });
   const setAll = (open) => () => {
-    for (const details of byId("tree-root").querySelectorAll("details")) details.open = open;
+    for (const details of all()) details.open = open;
   };
   byId("unfold").onclick = setAll(true);
   byId("fold").onclick = setAll(false);
