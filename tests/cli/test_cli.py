@@ -55,7 +55,7 @@ def test_cluster_shows_the_table_on_stdout_and_messages_on_stderr(folder, cluste
 def test_without_a_number_of_clusters_one_is_chosen_and_said(folder, invoke):
     run = invoke("cluster", folder / "tickets.csv", "-e", "tfidf", "-m", "kmeans", "--json", "--no-save")
     chosen = len(json.loads(run.stdout))
-    assert f"{chosen} clusters (middle; used): stability" in run.stderr
+    assert f"{chosen} clusters (middle; used), the best separated of the stable numbers: stability" in run.stderr
 
 
 def test_cluster_keeps_the_columns_in_their_order_and_the_cells_as_they_were(output):

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 import coterie
 from coterie.clustering.n_clusters import (
     Candidate,
     NClustersCurve,
     choose_n_clusters,
+    held_out_likelihood,
     n_clusters_range,
     sample_rows,
 )
@@ -25,6 +27,30 @@ def test_separate_blobs_are_counted(n_clusters):
     assert n_clusters / 1.2 <= curve.n_clusters <= n_clusters * 1.2
 
 
+def test_the_likelihood_of_the_other_half_is_highest_at_the_true_number():
+    curve = choose_n_clusters(blobs(6), seed=0)
+    assert max(curve.candidates, key=lambda c: c.likelihood).n_clusters == 6
+
+
+def test_candidates_end_at_twice_the_number_that_the_likelihood_supports():
+    numbers = [c.n_clusters for c in choose_n_clusters(blobs(6), seed=0).candidates]
+    assert numbers[-2] < 12 <= numbers[-1] < 16
+    assert choose_n_clusters(blobs(6), lower=2, upper=30, seed=0).candidates[-1].n_clusters == 30
+
+
+def test_the_likelihood_is_that_of_a_mixture_of_gaussians():
+    rng = np.random.default_rng(0)
+    fitted, others, labels = rng.normal(size=(30, 3)), rng.normal(size=(7, 3)), np.repeat([0, 1, 4], [5, 10, 15])
+    centers = [fitted[labels == k].mean(axis=0) for k in (0, 1, 4)]
+    total = sum(((fitted[labels == k] - center) ** 2).sum() for k, center in zip((0, 1, 4), centers, strict=True))
+    cov = np.eye(3) * total / 90
+    density = sum(
+        weight * multivariate_normal(center, cov).pdf(others)
+        for weight, center in zip((1 / 6, 1 / 3, 1 / 2), centers, strict=True)
+    )
+    assert held_out_likelihood(fitted, labels, others) == pytest.approx(np.log(density).mean())
+
+
 def test_the_number_stays_in_the_range():
     curve = choose_n_clusters(blobs(6), lower=8, upper=12, seed=0)
     assert [c.n_clusters for c in curve.candidates] == [8, 9, 10, 12]
@@ -38,16 +64,19 @@ def test_the_same_seed_gives_the_same_curve_and_another_seed_another():
 
 
 def test_among_stable_candidates_the_best_separated_one_is_used():
-    curve = NClustersCurve.of([Candidate(2, 0.50, 0.9), Candidate(4, 0.85, 0.2), Candidate(8, 0.80, 0.4)])
+    curve = NClustersCurve.of([Candidate(2, 0.50, 0.9, 3), Candidate(4, 0.85, 0.2, 2), Candidate(8, 0.80, 0.4, 1)])
     assert curve.n_clusters == 8
 
 
 def test_the_shortlist_has_a_coarser_and_a_finer_number():
     numbers = [(2, 0.9), (3, 0.8), (5, 0.7), (10, 1.0), (12, 0.93), (20, 0.3), (40, 0.6)]
-    curve = NClustersCurve.of([Candidate(k, stability, k == 10) for k, stability in numbers])
+    curve = NClustersCurve.of([Candidate(k, stability, k == 10, 0.0) for k, stability in numbers])
     assert [c.n_clusters for c in curve.shortlist] == [2, 10, 40]
-    assert curve.sentences[0] == "10 clusters (middle; used): stability 1.00, separation 1.00."
-    assert curve.sentences[1].startswith("2 clusters (coarse): stability 0.90")
+    assert curve.sentences[0] == (
+        "10 clusters (middle; used), the best separated of the stable numbers: stability 1.00, separation 1.00."
+    )
+    assert curve.sentences[1].startswith("2 clusters (coarse), broad topics: stability 0.90")
+    assert curve.sentences[2].startswith("40 clusters (fine), narrow topics: stability 0.60")
     assert NClustersCurve.from_dict(curve.as_dict()) == curve
 
 

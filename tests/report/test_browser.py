@@ -263,7 +263,8 @@ def test_names_of_clusters_at_one_place_are_all_shown(opened):
 def test_words_in_the_table_are_not_broken(opened):
     browser.resize(opened, 700, 900)
     lines = opened.execute_script(
-        "const cell = document.querySelector('#table-body td:nth-last-child(2)'); cell.textContent = 'slow_performance';"
+        "const cell = document.querySelector('#table-body td:nth-last-child(2)');"
+        "cell.textContent = 'slow_performance';"
         "const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length"
     )
     assert lines == 1

@@ -1,20 +1,28 @@
-"""Choose the number of clusters K: stable under resampling first, then well separated.
+"""Choose the number of clusters K: not more than the items support, stable under resampling, and well separated.
 
-For every candidate K, k-means runs on two random halves of the items, and both results are applied to all items. The
-stability is the adjusted Rand index of the two labelings, averaged over several halvings: 1 if the clusters do not
-depend on which half was seen. A K that cuts through a cluster, or joins clusters at random, is unstable. Several K can
-be about equally stable, from few broad clusters to many fine ones; the separation (silhouette) decides among them.
+For every candidate K, k-means runs on two random halves of the items. Three scores come from this:
+
+- The likelihood of each half in a mixture of Gaussians whose centers, sizes and common variance come from the other
+  half. What a mixture gains by more clusters on the items that it was fitted to is no gain on others: this is the
+  penalty for many clusters, without an assumption on the number of free parameters. Candidates end at twice the K of
+  the highest likelihood, because the other half doubles the items of a cluster.
+- The stability: both results are applied to all items, and compared by the adjusted Rand index, averaged over several
+  halvings. It is 1 if the clusters do not depend on which half was seen. A K that cuts through a cluster, or joins
+  clusters at random, is unstable.
+- Several K can be about equally stable, from few broad clusters to many fine ones; the separation (silhouette) decides
+  among them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
@@ -40,6 +48,11 @@ _STEP = 1.2  # ratio of neighboring candidates
 _HALVINGS = 4
 _TOLERANCE = 0.06  # stability within which two candidates count as equal
 _APART = 1.6  # ratio of K between two suggestions
+_BEYOND = 2.0  # candidates end at this multiple of the K with the highest likelihood
+_SMALLEST = 1e-12  # variance
+
+
+_MEANINGS = {"coarse": "broad topics", "middle": "the best separated of the stable numbers", "fine": "narrow topics"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,7 @@ class Candidate:
     n_clusters: int
     stability: float  # adjusted Rand index between clusterings of random halves
     separation: float  # mean silhouette
+    likelihood: float  # mean log density of the items of one half in the mixture of the other half
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,8 @@ class NClustersCurve:
         level = "coarse" if k < self.n_clusters else "fine" if k > self.n_clusters else "middle"
         used = "; used" if k == self.n_clusters else ""
         return (
-            f"{k} clusters ({level}{used}): stability {candidate.stability:.2f}, separation {candidate.separation:.2f}."
+            f"{k} clusters ({level}{used}), {_MEANINGS[level]}: stability {candidate.stability:.2f}, "
+            f"separation {candidate.separation:.2f}."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -123,18 +138,27 @@ def sample_rows(n: int, seed: int) -> NDArray[np.int64]:
 
 
 def choose_n_clusters(h: Vectors, *, lower: int = 2, upper: int | None = None, seed: int) -> NClustersCurve:
-    """Return the curve of stability and separation over K for the embeddings ``h`` (N, D) of distinct items.
+    """Return the curve of all scores over K for the embeddings ``h`` (N, D) of distinct items.
 
-    K is between ``lower`` and ``upper``. Without ``upper``, clusters of mean size have at least a few items.
+    K is between ``lower`` and ``upper``. Without ``upper``, clusters of mean size have at least a few items, and there
+    are at most twice as many clusters as the likelihood supports.
     """
     rng = np.random.default_rng(seed)
     e = unit_rows(h)
     numbers = _numbers(lower, upper, len(e))
     if len(numbers) == 1:
-        return NClustersCurve((Candidate(numbers[0], 1.0, 0.0),), 0)
+        return NClustersCurve((Candidate(numbers[0], 1.0, 0.0, 0.0),), 0)
     x = compress(smooth(e, knn_graph(e, min(_N_NEIGHBORS, len(e) - 1)), rounds=_ROUNDS))
-    halvings = [rng.permutation(len(x)) for _ in range(_HALVINGS)]
-    return NClustersCurve.of(_candidates(x, numbers, halvings, seed))
+    halvings = [np.array_split(rng.permutation(len(x)), 2) for _ in range(_HALVINGS)]
+    candidates: list[Candidate] = []
+    with track("number of clusters", len(numbers)) as advance:
+        for k in numbers:
+            candidates.append(_candidate(e, x, k, halvings, seed))
+            likeliest = max(candidates, key=lambda c: c.likelihood)
+            if upper is None and k >= _BEYOND * likeliest.n_clusters:
+                break
+            advance(1)
+    return NClustersCurve.of(candidates)
 
 
 def _numbers(lower: int, upper: int | None, n_items: int) -> list[int]:
@@ -147,20 +171,30 @@ def _numbers(lower: int, upper: int | None, n_items: int) -> list[int]:
     return sorted({round(k) for k in np.geomspace(first, last, n_steps)})
 
 
-def _candidates(x: Vectors, numbers: list[int], halvings: list[NDArray[np.int64]], seed: int) -> Iterator[Candidate]:
-    with track("number of clusters", len(numbers)) as advance:
-        for k in numbers:
-            labels = _kmeans(x, x, k, seed)
-            stability = np.mean([_agreement(x, k, order, seed) for order in halvings])
-            yield Candidate(k, round(float(stability), 4), round(_separation(x, labels), 4))
-            advance(1)
+def _candidate(e: Vectors, x: Vectors, k: int, halvings: list[list[NDArray[np.int64]]], seed: int) -> Candidate:
+    """Return K with its scores: clusters are found in the smoothed ``x``, and the likelihood is that of ``e``."""
+    stability, likelihood = [], []
+    for first, second in halvings:
+        by_first, by_second = (_kmeans(x[half], x, k, seed) for half in (first, second))
+        stability.append(adjusted_rand_score(by_first, by_second))
+        likelihood.append(held_out_likelihood(e[first], by_first[first], e[second]))
+        likelihood.append(held_out_likelihood(e[second], by_second[second], e[first]))
+    separation = _separation(x, _kmeans(x, x, k, seed))
+    return Candidate(k, *(round(float(score), 4) for score in (np.mean(stability), separation, np.mean(likelihood))))
 
 
-def _agreement(x: Vectors, k: int, order: NDArray[np.int64], seed: int) -> float:
-    """Return the adjusted Rand index of two labelings of all rows, by the centers of either half."""
-    middle = len(order) // 2
-    first, second = (_kmeans(x[half], x, k, seed) for half in (order[:middle], order[middle:]))
-    return float(adjusted_rand_score(first, second))
+def held_out_likelihood(fitted: Vectors, labels: Labels, others: Vectors) -> float:
+    """Return the mean log density of ``others`` (M, D) in the mixture of Gaussians of ``fitted`` (N, D)."""
+    clusters, labels = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(labels)
+    centers = np.zeros((len(clusters), fitted.shape[1]))
+    np.add.at(centers, labels, fitted)
+    centers /= sizes[:, None]
+    dim = fitted.shape[1]
+    variance = max(float(np.square(fitted - centers[labels]).sum()) / fitted.size, _SMALLEST)
+    distances = (others**2).sum(axis=1)[:, None] - 2 * others @ centers.T + (centers**2).sum(axis=1)  # (M, K)
+    log_joint = np.log(sizes / len(fitted)) - distances / (2 * variance)
+    return float(logsumexp(log_joint, axis=1).mean()) - dim / 2 * float(np.log(2 * np.pi * variance))
 
 
 def _kmeans(x: Vectors, rows: Vectors, k: int, seed: int) -> Labels:

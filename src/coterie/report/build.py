@@ -214,6 +214,7 @@ def _curve(model: Clusterer) -> Curve | None:
     scores = {
         "Stability": [candidate.stability for candidate in tried.candidates],
         "Separation": [candidate.separation for candidate in tried.candidates],
+        "Likelihood of the other half": [candidate.likelihood for candidate in tried.candidates],
     }
     numbers = [candidate.n_clusters for candidate in tried.candidates]
     return Curve(numbers, scores, tried.n_clusters, tried.sentences)
