@@ -71,9 +71,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def _settings_table(declared: Iterable[Setting]) -> str:
     return table(
-        ["setting", "symbol", "default", "must be", "meaning"],
+        ["setting", "default", "meaning", "must be", "symbol"],
         [
-            [f"`{s.name}`", s.symbol, f"`{s.default!r}`", s.rule, s.help + (f" (Eq. {s.eq})" if s.eq else "")]
+            [f"`{s.name}`", f"`{s.default!r}`", s.help + (f" (Eq. {s.eq})" if s.eq else ""), s.rule, s.symbol]
             for s in declared
         ],
     )

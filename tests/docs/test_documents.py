@@ -22,17 +22,6 @@ def test_the_python_of_the_readme_runs(code, tmp_path, monkeypatch):
     exec(compile(code, "README.md", "exec"), {})
 
 
-def test_the_commands_of_the_readme_exist():
-    from coterie.cli.main import app
-
-    named = {command.callback.__name__ for command in app.registered_commands}
-    named |= {group.name for group in app.registered_groups}
-    blocks = "".join(re.findall(r"^```\w*\n(.*?)^```$", README, flags=re.S | re.M))
-    used = set(re.findall(r"^coterie (\w+)", blocks, flags=re.M))
-    assert used
-    assert used <= named
-
-
 def test_the_make_targets_of_the_documents_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M))
     used = {word for path in DOCUMENTS for word in re.findall(r"`?make ([a-z-]+)`", path.read_text(encoding="utf-8"))}
@@ -65,15 +54,6 @@ def test_the_readme_is_one_screen_and_a_table():
     assert rows[0].count("|") == 5  # the data set and three columns
     assert len(README.splitlines()) - len(rows) < 70
     assert len(re.search(r"```python\n(.*?)```", README, flags=re.S)[1].strip().splitlines()) <= 7
-
-
-def test_the_options_in_the_commands_of_the_readme_exist():
-    from website.commands import command_page
-
-    known = command_page()
-    for line in re.findall(r"^coterie .*", README, flags=re.M):
-        command = line.split("#")[0]
-        assert all(f"`{option}`" in known for option in re.findall(r"(?<= )--?[\w-]+", command)), line
 
 
 def test_the_scores_of_the_readme_are_those_of_the_page():

@@ -105,12 +105,13 @@ def test_a_new_page_finds_its_section(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     from website.navigation import navigation
 
-    found = navigation(["new.md", "methods/new.md", "index.md", "tutorials/b.md", "tutorials/tickets.md"])
-    assert found == [
-        {"Start": ["index.md"]},
+    pages = ["new.md", "methods/new.md", "index.md", "tutorials/b.md", "tutorials/tickets.md", "adr/a.md", "adr/b.md"]
+    assert navigation(pages) == [
+        {"Start": [{"Overview": "index.md"}]},
         {"Tutorials": ["tutorials/tickets.md", "tutorials/b.md"]},
         {"Methods": ["methods/new.md"]},
         {"More": ["new.md"]},
+        {"Project": [{"Decisions": ["adr/a.md", "adr/b.md"]}]},
     ]
 
 
