@@ -194,7 +194,7 @@ def held_out_likelihood(fitted: Vectors, labels: Labels, others: Vectors) -> flo
     variance = max(float(np.square(fitted - centers[labels]).sum()) / fitted.size, _SMALLEST)
     distances = (others**2).sum(axis=1)[:, None] - 2 * others @ centers.T + (centers**2).sum(axis=1)  # (M, K)
     log_joint = np.log(sizes / len(fitted)) - distances / (2 * variance)
-    return float(logsumexp(log_joint, axis=1).mean()) - dim / 2 * float(np.log(2 * np.pi * variance))
+    return float(logsumexp(log_joint, axis=1).mean() - dim / 2 * np.log(2 * np.pi * variance))
 
 
 def _kmeans(x: Vectors, rows: Vectors, k: int, seed: int) -> Labels:
