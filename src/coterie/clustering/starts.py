@@ -148,14 +148,13 @@ def choose_mixture(
 
 
 def _finalists(scores: Mapping[Start, float]) -> list[Start]:
-    """Return the best start of each algorithm, and the best of the others.
+    """Return the best starts, and the best of each algorithm.
 
     A sample has few items of small clusters, so it cannot compare algorithms that treat those differently.
     """
     ranked = sorted(scores, key=lambda start: -scores[start])
-    first = {start.algorithm: start for start in reversed(ranked)}
-    others = [start for start in ranked if start not in first.values()]
-    return [*first.values(), *others][:_FINALISTS]
+    best = {start.algorithm: start for start in reversed(ranked)}
+    return list(dict.fromkeys([*ranked[:_FINALISTS], *best.values()]))
 
 
 def _fits(
