@@ -1,4 +1,4 @@
-"""A million texts from a file to model, table and report by one command: seconds by part, and peak memory.
+"""A million texts from a file to model, table and report by one command: processor time and peak memory by part.
 
     python benchmarks/million.py                                        # 1,000,000 texts, TF-IDF of 384 words
     python benchmarks/million.py --texts 100000 --encoder bundled
@@ -16,20 +16,51 @@ import lzma
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import coterie
+from coterie import clusterer
+from coterie.cli import cluster
 from coterie.cli.main import app
+from coterie.clustering import starts
+from coterie.clustering.mixture_classifier import MixtureClassifier
 from coterie.data.user_cache import user_cache
 from coterie.datasets import debian, wordnet
-from coterie.experiments.runner import peak_gb
-from scale import _time_parts
+from coterie.encoders.encoder import ENCODERS, Encoder
+from coterie.methods import neighbors
+from parts import Parts
 from timing import elapsed
 
 N_NEW = 2_000
+MEASURED: list[tuple[Any, str, str]] = [  # module or class, function, name of the part
+    (cluster, "read_input", "read the file"),
+    (Encoder, "check", "check the texts"),
+    (clusterer, "embed_corpus", "embed"),
+    (neighbors, "knn_graph", "neighbors"),
+    (neighbors, "word_features", "word features"),
+    (neighbors.NeighborsObjective, "_words", "words"),
+    (neighbors, "joint_features", "word features"),
+    (starts, "knn_graph", "neighbors"),
+    (starts, "smooth", "smoothing"),
+    (starts, "compress", "smoothing"),
+    (starts.Features, "_kmeans", "k-means"),
+    (starts, "linkage_labels", "linkage"),
+    (starts, "fit_mixture", "mixture"),
+    (neighbors, "fit_mixture", "mixture of all texts"),
+    (neighbors, "calibrate", "temperature of the mixture"),
+    (MixtureClassifier, "store", "classifier"),
+    (clusterer, "calibrate", "calibration"),
+    (clusterer, "most_probable", "assign"),
+    (clusterer.Clusterer, "_describe_rows", "describe"),
+    (clusterer, "cluster_quality", "describe"),
+    (cluster, "make_page", "report"),
+    (cluster, "result_tables", "write"),
+    (cluster, "write_results", "write"),
+]
 
 
 def make_texts(n: int) -> list[str]:
@@ -50,20 +81,28 @@ def main() -> None:
     options.add_argument("--texts", type=int, default=1_000_000)
     options.add_argument("--encoder", default="tfidf(max_features=384)")
     given = options.parse_args()
-    parts = _time_parts()
+    parts = Parts()
+    for owner, name, part in [*MEASURED, (ENCODERS[given.encoder.partition("(")[0]], "fit", "fit the encoder")]:
+        parts.measure(owner, name, part)
     with tempfile.TemporaryDirectory() as folder:
         file, out = Path(folder) / "texts.parquet", Path(folder) / "out"
-        pq.write_table(pa.table({"text": (texts := make_texts(given.texts + N_NEW))[: given.texts]}), file)
+        texts = make_texts(given.texts + N_NEW)
+        pq.write_table(pa.table({"text": texts[: given.texts]}), file)
         command = ["cluster", str(file), "-k", "100", "--encoder", given.encoder, "--out", str(out), "--quiet"]
+        del texts[: given.texts]
+        parts.begin()
         processor = time.process_time()
         with contextlib.redirect_stdout(io.StringIO()):
             seconds = elapsed(lambda: app(command, standalone_mode=False))
         processor = time.process_time() - processor
+        parts.close()
         print(f"{given.encoder}: {given.texts:,} texts, {seconds:.0f} s ({processor:.0f} s of processor time)")
-        print("   ", ", ".join(f"{name} {value:.0f} s" for name, value in parts.items()))
-        print(f"    peak {peak_gb():.2f} GB; report {(out / 'report.html').stat().st_size / 2**20:.1f} MB", flush=True)
+        for name, value in sorted(parts.seconds.items(), key=lambda entry: -entry[1]):
+            print(f"    {name}: {value:.0f} s of processor time, peak {parts.peaks[name]:.2f} GB")
+        peak = max(parts.peaks.values())
+        print(f"    peak {peak:.2f} GB; report {(out / 'report.html').stat().st_size / 2**20:.1f} MB", flush=True)
         model = coterie.load(out)
-        milliseconds = 1000 * elapsed(lambda: model.predict(texts[-N_NEW:])) / N_NEW
+        milliseconds = 1000 * elapsed(lambda: model.predict(texts)) / N_NEW
         print(f"    a new text, in a batch of {N_NEW:,}: {milliseconds:.2f} ms")
 
 

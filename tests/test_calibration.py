@@ -4,10 +4,13 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import coterie
+from coterie import calibration
 from coterie.artifact.config import checked_calibration
 from coterie.calibration import fit_calibration
+from coterie.contracts import Corpus
 from coterie.probabilities import Calibration
 
 
@@ -81,3 +84,19 @@ def test_few_items_are_left_as_they_are(blobs):
 def test_a_calibration_that_makes_no_probabilities_is_refused(values):
     with pytest.raises(ValueError, match="calibration"):
         checked_calibration(values)
+
+
+def test_only_a_sample_of_the_items_is_assigned(blobs, monkeypatch):
+    vectors, _ = blobs
+    model = coterie.KMeans(n_clusters=3, encoder="precomputed").fit(vectors)
+    objective, n_assigned = model.objective_, []
+    monkeypatch.setattr(
+        objective,
+        "assign_all",
+        lambda h, items, call=objective.assign_all: (n_assigned.append(len(h)), call(h, items))[1],
+    )
+    monkeypatch.setattr(calibration, "_CANDIDATES", 400)
+    corpus = Corpus(vectors, torch.from_numpy(vectors), torch.ones(600))
+    calibration.calibrate(objective, corpus, vectors, seed=0)
+    assert n_assigned == [400]
+    assert objective.calibration != Calibration()

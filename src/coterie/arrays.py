@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 EXACT_LIMIT = 50_000  # up to this many rows, all pairs of rows are compared
+FIT_FACTOR = 4  # more than 4 times as many rows are fitted on a sample first
 _CHUNK_ROWS = 65_536  # larger than EXACT_LIMIT, so that data that are not subsampled are one chunk
 
 

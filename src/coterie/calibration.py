@@ -42,16 +42,23 @@ def calibrate(objective: Objective, corpus: Corpus, pretrained: Vectors, *, seed
     n_sampled = min(len(pretrained), _SAMPLE)
     if n_clusters == 1 or len(pretrained) < _MIN_ITEMS or n_sampled < _MIN_PER_CLUSTER * n_clusters:
         return
-    h = corpus.h.numpy()
-    q = objective.assign_all(h, corpus.items)
-    order = np.random.default_rng(seed).permutation(len(q))
-    rows, candidates = order[:_SAMPLE], order[:_CANDIDATES]
-    e, labels = unit_rows(pretrained), np.asarray(q.argmax(axis=1), dtype=np.int64)
+    candidates = np.random.default_rng(seed).permutation(len(pretrained))[:_CANDIDATES]
+    q = _assigned(objective, corpus, candidates)
+    e, labels = unit_rows(pretrained[candidates]), np.asarray(q.argmax(axis=1), dtype=np.int64)
     resampled = [
-        *_clusters_of_neighbors(e[rows], e[candidates], labels[candidates]),
-        *_clusters_of_halves(e[rows], labels[rows], n_clusters, seed),
+        *_clusters_of_neighbors(e[:_SAMPLE], e, labels),
+        *_clusters_of_halves(e[:_SAMPLE], labels[:_SAMPLE], n_clusters, seed),
     ]
-    objective.calibration = fit_calibration(q[rows], resampled)
+    objective.calibration = fit_calibration(q[:_SAMPLE], resampled)
+
+
+def _assigned(objective: Objective, corpus: Corpus, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return q (n, K) of some items."""
+    h, items = corpus.h.numpy(), corpus.items
+    if objective.assign_batch_size is not None:  # q depends on the other rows
+        return objective.assign_all(h, items)[rows]
+    chosen = [items[i] for i in rows.tolist()] if isinstance(items, list) else np.asarray(items)[rows]
+    return objective.assign_all(h[rows], chosen)
 
 
 def fit_calibration(q: NDArray[np.float64], resampled: Sequence[Labels]) -> Calibration:

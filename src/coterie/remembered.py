@@ -24,3 +24,9 @@ def memory(of: str) -> dict[Any, Any] | None:
     """Return what the current fit has computed so far ``of`` a kind; None outside of a fit."""
     known = _MEMORY.get()
     return None if known is None else known.setdefault(of, {})
+
+
+def forget(of: str) -> None:
+    """Free what the current fit has computed ``of`` a kind; if it is needed again, it is computed again."""
+    if known := _MEMORY.get():
+        known.pop(of, None)

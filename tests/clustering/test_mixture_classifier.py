@@ -22,7 +22,7 @@ def make_classifier(settings=SETTINGS, n_clusters=3, n=80):
     evidence = Evidence(unit_rows(h), counts, words, neighbor_weights(graph, counts))
     mixture = calibrate(fit_mixture(evidence, labels, n_clusters, settings), evidence)
     classifier = MixtureClassifier(n_clusters, 8, 5)
-    classifier.store(mixture, evidence, torch.from_numpy(h), graph, power=3)
+    classifier.store(mixture, evidence.counts, torch.from_numpy(h), graph, power=3)
     return classifier, mixture, evidence, torch.from_numpy(h)
 
 

@@ -239,6 +239,32 @@ def test_many_texts_are_clustered_with_their_words(small_limit):
     assert agreement(labels, found)["acc"] > 0.95
 
 
+def test_very_many_texts_are_fitted_from_a_sample_and_all_keep_their_labels(small_limit, monkeypatch):
+    monkeypatch.setattr(arrays, "EXACT_LIMIT", 60)
+    words = ["apple pear plum grape".split(), "whale seal shark squid".split(), "piano drum flute harp".split()]
+    rng = np.random.default_rng(0)
+    labels = rng.choice(3, size=700, p=[0.5, 0.3, 0.2])
+    texts = [f"{' '.join(rng.choice(words[k], 2))} {i}" for i, k in enumerate(labels)]
+    chosen = []
+    choose = neighbors_module.choose_mixture
+
+    def record(evidence, *args, **options):
+        chosen.append(len(evidence))
+        return choose(evidence, *args, **options)
+
+    monkeypatch.setattr(neighbors_module, "choose_mixture", record)
+    model = Neighbors(n_clusters=3, encoder="tfidf").fit(texts)
+    assert chosen == [240]  # four times the limit
+    assert agreement(labels, model.labels_)["acc"] > 0.95
+    assert (np.diff(np.bincount(model.labels_)) <= 0).all()
+    assert len(model.objective_.classifier.knn) == 700
+    np.testing.assert_array_equal(model.predict(texts), model.labels_)
+    order = rng.permutation(700)
+    permuted = Neighbors(n_clusters=3, encoder="tfidf").fit([texts[i] for i in order])
+    np.testing.assert_array_equal(permuted.labels_, model.labels_[order])
+    np.testing.assert_array_equal(permuted.confidence_, model.confidence_[order])
+
+
 @pytest.mark.data
 def test_tweet_is_better_than_the_best_published_scores(benchmark_data):
     data = benchmark_data("tweet")

@@ -22,12 +22,13 @@ An item counts as often as it occurs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array
 
-from coterie.arrays import row_chunks
+from coterie.arrays import FIT_FACTOR, is_large, row_chunks, subsample, unit_rows
 from coterie.contracts import Labels, Vectors
 from coterie.knn.graph import KNNGraph
 
@@ -114,6 +115,15 @@ def fit_mixture(
     return mixture
 
 
+def labels_by_parameters(mixture: Mixture, h: Vectors, words: csr_matrix | None) -> Labels:
+    """Return the most probable cluster (N,) of items with embeddings h (N, D) and words (N, V), without neighbors."""
+    labels = np.empty(len(h), dtype=np.int64)
+    for rows in row_chunks(len(h)):
+        part = Evidence(unit_rows(h[rows]), np.ones(len(h[rows])), None if words is None else words[rows])
+        labels[rows] = _logits(part, mixture, slice(None)).argmax(axis=1)
+    return labels
+
+
 def neighbor_weights(graph: KNNGraph, counts: Floats, *, power: float = 3.0) -> csr_matrix:
     r"""Return W (N, N), as if item j were there c_j = ``counts[j]`` times and each of them a neighbor.
 
@@ -146,8 +156,8 @@ def calibrate(mixture: Mixture, evidence: Evidence) -> Mixture:
     low, high = np.log(_TEMPERATURES)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        q = _tempered(evidence, mixture, float(np.exp(middle)))
-        low, high = (middle, high) if q.max(axis=1).mean() > agreement else (low, middle)
+        confidence = _mean_confidence(evidence, mixture, float(np.exp(middle)))
+        low, high = (middle, high) if confidence > agreement else (low, middle)
     temperature = float(np.exp((low + high) / 2))
     return replace(mixture, q=_tempered(evidence, mixture, temperature), temperature=temperature)
 
@@ -175,6 +185,16 @@ def _agreement_of_neighbors(neighbors: csr_matrix, labels: Labels) -> float:
     edges = neighbors.tocoo()
     same = edges.data[labels[edges.row] == labels[edges.col]]
     return float(same.sum(dtype=np.float64) / max(edges.data.sum(dtype=np.float64), _SMALLEST))
+
+
+def _mean_confidence(evidence: Evidence, mixture: Mixture, temperature: float) -> np.float32:
+    """Return the mean probability of the labels at ``temperature``; of very many items, that of a sample."""
+    n = len(evidence)
+    if not is_large(n, factor=FIT_FACTOR):
+        return np.float32(_tempered(evidence, mixture, temperature).max(axis=1).mean())
+    sample = subsample(n, factor=FIT_FACTOR)
+    parts = (_softmax(_logits(evidence, mixture, sample[rows]) / temperature) for rows in row_chunks(len(sample)))
+    return np.float32(np.concatenate([q.max(axis=1) for q in parts]).mean())
 
 
 def _tempered(evidence: Evidence, mixture: Mixture, temperature: float) -> Assignments:
@@ -252,7 +272,7 @@ def _score(evidence: Evidence, mixture: Mixture) -> float:
     return total
 
 
-def _logits(evidence: Evidence, mixture: Mixture, rows: slice, *, neighbor_share: float = 1.0) -> Vectors:
+def _logits(evidence: Evidence, mixture: Mixture, rows: Any, *, neighbor_share: float = 1.0) -> Vectors:
     """Return log q (B, K) of some rows, up to a constant."""
     settings = mixture.settings
     logits = settings.kappa * (evidence.h[rows] @ mixture.mu.T)

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
-from coterie.clustering.mixture import Evidence, Mixture, MixtureSettings, affinity_and_degree
+from coterie.clustering.mixture import Floats, Mixture, MixtureSettings, affinity_and_degree
 from coterie.fixed_height import in_fixed_chunks
 from coterie.knn.classifier import QUERY_BLOCK, KNNClassifier
 from coterie.knn.graph import KNNGraph
@@ -45,22 +45,22 @@ class MixtureClassifier(nn.Module):
         self.register_buffer("clusters", torch.zeros(0, n_stored, dtype=_index_type(n_clusters)))
         self.register_buffer("q", torch.zeros(0, n_stored))
 
-    def store(self, mixture: Mixture, evidence: Evidence, h: Tensor, graph: KNNGraph, *, power: float) -> None:
-        """Store a fitted mixture, with the embeddings h (N, D) and the neighbor graph of its items."""
+    def store(self, mixture: Mixture, counts: Floats, h: Tensor, graph: KNNGraph, *, power: float) -> None:
+        """Store a fitted mixture, with the counts (N,), embeddings h (N, D) and the neighbor graph of its items."""
         self.mu = torch.from_numpy(mixture.mu)
         self.log_prior = torch.from_numpy(mixture.log_prior).float()
         if mixture.word_evidence is not None:
             self.word_evidence = torch.from_numpy(mixture.word_evidence).half()
         self.temperature = torch.tensor(mixture.temperature)
         order = self.knn.store(h, torch.from_numpy(mixture.labels), torch.from_numpy(graph.indices))
-        _, degree = affinity_and_degree(graph, evidence.counts, power=power)
-        self.counts = torch.from_numpy(evidence.counts).float()[order]
+        _, degree = affinity_and_degree(graph, counts, power=power)
+        self.counts = torch.from_numpy(counts).float()[order]
         self.degree = torch.from_numpy(degree).float()[order]
         q, clusters = torch.from_numpy(mixture.q).topk(self.q.shape[1], dim=1)
         self.q, self.clusters = q[order], clusters[order].to(self.clusters.dtype)
 
     def predict_proba(self, h: Tensor, words: csr_matrix | None, settings: MixtureSettings, *, power: float) -> Tensor:
-        """Return q (B, K) of embeddings h (B, D) and words (B, V), in float64."""
+        """Return q (B, K) of embeddings h (B, D) and words (B, V), in float64; training items need no words."""
         row, is_stored = self.knn.find(h)
         is_new = ~is_stored
         q = torch.empty(len(h), self.n_clusters, dtype=torch.float64)

@@ -11,10 +11,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 
+from coterie.arrays import row_chunks, unit_rows
 from coterie.clustering.kmeans import kmeans_centers, kmeans_labels
 from coterie.clustering.linkage import linkage_labels
-from coterie.clustering.mixture import Evidence, Mixture, MixtureSettings, fit_mixture, neighbor_weights
+from coterie.clustering.mixture import Evidence, Floats, Mixture, MixtureSettings, fit_mixture, neighbor_weights
 from coterie.contracts import Labels, Vectors
 from coterie.errors import InputError
 from coterie.knn.graph import KNNGraph, knn_graph
@@ -138,7 +140,8 @@ def choose_mixture(
         rows = _sample(len(evidence), n_sample, features.seed)
         sample = features.rows(rows)
         with suppress(InputError):  # a sample may have too few distinct rows
-            fitted = _fits(_evidence_of_rows(evidence, rows, sample), sample, starts, settings)
+            words = None if evidence.words is None else evidence.words[rows]
+            fitted = _fits(evidence_of_sample(sample, evidence.counts[rows], words), sample, starts, settings)
             scores = {start: _criterion(mixture, evenness_penalty) for start, mixture in fitted}
             starts = _finalists(scores)
     fits = [mixture for _, mixture in _fits(evidence, features, starts, settings)]
@@ -176,14 +179,19 @@ def _criterion(mixture: Mixture, evenness_penalty: float) -> float:
     return mixture.score - weight * mixture.size_entropy
 
 
-def _evidence_of_rows(evidence: Evidence, rows: np.ndarray, sample: Features) -> Evidence:
-    """Return the evidence of some rows, with the words and the neighbors that are among them."""
-    counts = evidence.counts[rows]
-    words = None if evidence.words is None else evidence.words[rows]
+def evidence_of_sample(sample: Features, counts: Floats, words: csr_matrix | None) -> Evidence:
+    """Return the evidence of some rows, with the words that occur in them and the neighbors that are among them."""
     if words is not None:
         words = words[:, words.getnnz(axis=0) > 0]
-    weights = neighbor_weights(sample.neighbors, counts, power=sample.power)
-    return Evidence(sample.e, counts, words, weights)
+    return Evidence(sample.e, counts, words, neighbor_weights(sample.neighbors, counts, power=sample.power))
+
+
+def joint_features(h: Vectors, words: Vectors) -> Vectors:
+    """Return :attr:`Features.joint` without a copy of ``h`` (N, D), whose rows may have any length."""
+    joint = np.empty((len(h), h.shape[1] + words.shape[1]), dtype=np.float32)
+    for rows in row_chunks(len(h)):
+        joint[rows] = fuse(unit_rows(h[rows]), words[rows], JOINT_WORD_WEIGHT)
+    return joint
 
 
 def _sample(n: int, size: int, seed: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from coterie.arrays import row_chunks
 from coterie.contracts import Items, Vectors
 from coterie.encoders.bow import BowEncoder
 from coterie.encoders.encoder import EncoderState
@@ -24,7 +25,10 @@ class TfidfEncoder(BowEncoder, name="tfidf"):
     def embed(self, items: Items) -> Vectors:
         """Return TF-IDF (N, V)."""
         counts = self.counts(items)
-        return np.asarray(self._weights.transform(counts).toarray(), dtype=np.float32)
+        h = np.empty(counts.shape, dtype=np.float32)
+        for rows in row_chunks(len(h)):  # the weights are float64
+            h[rows] = self._weights.transform(counts[rows]).toarray()
+        return h
 
     def state(self) -> EncoderState:
         """Return the vocabulary and its weights."""

@@ -20,24 +20,29 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from coterie.arrays import unit_rows
+from coterie.arrays import FIT_FACTOR, is_large, subsample, unit_rows
 from coterie.clusterer import Clusterer
 from coterie.clustering.kmeans import cluster_means
 from coterie.clustering.mixture import (
     Evidence,
+    Floats,
+    Mixture,
     MixtureSettings,
     calibrate,
     fit_mixture,
+    labels_by_parameters,
     neighbor_weights,
     without_empty_clusters,
 )
 from coterie.clustering.mixture_classifier import MixtureClassifier
-from coterie.clustering.starts import STARTS, Features, Start, choose_mixture
-from coterie.contracts import Corpus, Items, Network, Objective
+from coterie.clustering.starts import STARTS, Features, Start, choose_mixture, evidence_of_sample, joint_features
+from coterie.contracts import Corpus, Items, Labels, Network, Objective
 from coterie.hyper import hyper
 from coterie.knn.classifier import KNNClassifier
-from coterie.knn.graph import knn_graph
+from coterie.knn.graph import KNNGraph, knn_graph
 from coterie.knn.neighborhood import word_features
+from coterie.remembered import forget
+from coterie.words.tfidf_svd import FEATURES
 from coterie.words.vocabulary import Vocabulary
 
 Use = Literal["auto", "never", "always"]
@@ -113,30 +118,73 @@ class NeighborsObjective(Objective):
 
     def initialize(self, corpus: Corpus, seed: int) -> None:
         """Cluster the corpus, from its labels where it has some, and store it in the classifier."""
-        hp = self.hp
-        e, counts = unit_rows(corpus.h.numpy()), corpus.counts.double().numpy()
-        graph = knn_graph(e, hp.n_neighbors)
-        features = Features(
-            e, graph, corpus.counts, word_features(corpus.items, hp.n_clusters, seed=seed) if hp.word_weight else None,
-            hp.n_clusters, hp.n_neighbors, hp.smoothing_rounds, hp.similarity_power, hp.n_init, hp.min_cluster_size,
-            seed,
-        )  # fmt: skip
-        weights = neighbor_weights(features.neighbors, counts, power=hp.similarity_power)
-        evidence = Evidence(e, counts, self._words(corpus.items), weights)
-        if corpus.labels is not None:  # a training has found them; the clusters keep their order
-            fitted = fit_mixture(evidence, corpus.labels.numpy(), hp.n_clusters, self._settings())
-        else:
-            fitted = choose_mixture(
-                evidence, features, self._starts(), self._settings(), evenness_penalty=hp.evenness_penalty
-            )
-        mixture = without_empty_clusters(calibrate(fitted, evidence))
+        hp, counts = self.hp, corpus.counts.double().numpy()
+        mixture, graph = self._fit(corpus, counts, self._words(corpus.items), seed)
         if corpus.labels is None:
             mixture = mixture.reordered(np.argsort(-np.bincount(mixture.labels, counts, hp.n_clusters), kind="stable"))
         self.mu = cluster_means(corpus.h, corpus.counts, mixture.labels, hp.n_clusters)
         if isinstance(self.classifier, MixtureClassifier):
-            self.classifier.store(mixture, evidence, corpus.h, graph, power=hp.similarity_power)
+            self.classifier.store(mixture, counts, corpus.h, graph, power=hp.similarity_power)
         else:
             self.classifier.store(corpus.h, torch.from_numpy(mixture.labels), torch.from_numpy(graph.indices))
+
+    def _fit(self, corpus: Corpus, counts: Floats, words: csr_matrix | None, seed: int) -> tuple[Mixture, KNNGraph]:
+        """Return the mixture, and the neighbor graph by embeddings."""
+        hp, labels = self.hp, None if corpus.labels is None else corpus.labels.numpy()
+        if is_large(len(counts), factor=FIT_FACTOR):
+            graph, neighbors, features = self._graphs_and_sample(corpus, seed)
+            labels = self._labels_by_sample(features, corpus, counts, words) if labels is None else labels
+            e = unit_rows(corpus.h.numpy())
+        else:
+            features = self._features(corpus, seed)
+            graph, neighbors, e = features.graph, features.neighbors, features.e
+        evidence = Evidence(e, counts, words, neighbor_weights(neighbors, counts, power=hp.similarity_power))
+        if labels is None:
+            fitted = self._choose(evidence, features)
+        else:  # a training has found them, and the clusters keep their order, or a sample has
+            fitted = fit_mixture(evidence, labels, hp.n_clusters, self._settings())
+        return without_empty_clusters(calibrate(fitted, evidence)), graph
+
+    def _choose(self, evidence: Evidence, features: Features) -> Mixture:
+        penalty = self.hp.evenness_penalty
+        return choose_mixture(evidence, features, self._starts(), self._settings(), evenness_penalty=penalty)
+
+    def _graphs_and_sample(self, corpus: Corpus, seed: int) -> tuple[KNNGraph, KNNGraph, Features]:
+        """Return the neighbor graphs of all items, by embeddings and with words, and the features of a sample.
+
+        Features of all items take gigabytes if there are a million, so they are freed as early as possible.
+        """
+        features = self._features(corpus, seed)
+        graph, words = features.graph, features.words
+        sample = features.rows(subsample(len(corpus.h), factor=FIT_FACTOR))
+        del features
+        if words is None:
+            return graph, graph, sample
+        joint = joint_features(corpus.h.numpy(), words)
+        del words
+        forget(FEATURES)
+        return graph, knn_graph(joint, self.hp.n_neighbors), sample
+
+    def _labels_by_sample(self, sample: Features, corpus: Corpus, counts: Floats, words: csr_matrix | None) -> Labels:
+        """Return labels of all items by the mixture that is fitted to a sample."""
+        rows = subsample(len(counts), factor=FIT_FACTOR)
+        words_of_sample = None if words is None else words[rows]
+        mixture = self._choose(evidence_of_sample(sample, counts[rows], words_of_sample), sample)
+        if words is not None and words_of_sample is not None:
+            words = words[:, words_of_sample.getnnz(axis=0) > 0]
+        labels = labels_by_parameters(mixture, corpus.h.numpy(), words)
+        labels[rows] = mixture.labels
+        return labels
+
+    def _features(self, corpus: Corpus, seed: int) -> Features:
+        """Return what initial clusters are computed from."""
+        hp, e = self.hp, unit_rows(corpus.h.numpy())
+        return Features(
+            e, knn_graph(e, hp.n_neighbors), corpus.counts,
+            word_features(corpus.items, hp.n_clusters, seed=seed) if hp.word_weight else None,
+            hp.n_clusters, hp.n_neighbors, hp.smoothing_rounds, hp.similarity_power, hp.n_init, hp.min_cluster_size,
+            seed,
+        )  # fmt: skip
 
     def _words(self, items: Items) -> csr_matrix | None:
         """Choose the vocabulary and return the words of each text (N, V); None for items without words."""
@@ -164,9 +212,11 @@ class NeighborsObjective(Objective):
 
     def assign_items(self, h: Tensor, items: Items | None) -> Tensor:
         """Return q (B, K) of h (B, D) and the words of the items."""
-        if isinstance(items, list) and self.vocabulary.words:
-            return self._assign(h, self._word_matrix(items))
-        return self._assign(h, None)
+        words = None
+        if isinstance(items, list) and isinstance(self.classifier, MixtureClassifier) and self.vocabulary.words:
+            is_stored = self.classifier.knn.find(h)[1].tolist()  # the words of training texts are not needed again
+            words = self._word_matrix(["" if stored else items[i] for i, stored in enumerate(is_stored)])
+        return self._assign(h, words)
 
     def _assign(self, h: Tensor, words: csr_matrix | None) -> Tensor:
         power = self.hp.similarity_power
