@@ -60,7 +60,7 @@ def test_weights_are_powers_of_the_similarity_and_never_negative():
 def test_nn_descent_is_used_above_the_limit_only(monkeypatch):
     calls = []
 
-    def fake_nn_descent(x, k):
+    def fake_nn_descent(x, k, near):
         calls.append(len(x))
         return sorted_neighbors(x, k)
 
@@ -86,7 +86,7 @@ def test_without_pynndescent_all_pairs_are_compared_with_a_warning(monkeypatch):
 def test_a_fit_finds_the_neighbors_of_equal_rows_once(monkeypatch):
     calls = []
     find = graph_module._find
-    monkeypatch.setattr(graph_module, "_find", lambda x, k: calls.append(k) or find(x, k))
+    monkeypatch.setattr(graph_module, "_find", lambda x, k, near: calls.append(k) or find(x, k, near))
     x = random_rows(40)
     expected = knn_graph(x, 5)
     with remembering():

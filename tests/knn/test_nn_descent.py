@@ -32,6 +32,18 @@ def test_most_nearest_neighbors_are_found_and_never_the_row_itself(x):
     assert recall > 0.9
 
 
+def test_from_rows_that_are_near_by_other_features_as_many_are_found(x):
+    near = knn_graph(unit_rows(x + 0.1 * np.random.default_rng(1).normal(size=x.shape)), 10).indices
+    exact = knn_graph(x, 10).indices
+    found = nn_descent(x, 10, near=near)[0]
+    recall, before = (
+        np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(g, exact, strict=True)]) for g in (found, near)
+    )
+    assert before < 0.8
+    assert recall > 0.9
+    np.testing.assert_array_equal(nn_descent(x, 10, near=near)[0], found)
+
+
 def test_the_result_does_not_depend_on_the_number_of_threads(x):
     numba = pytest.importorskip("numba")
     n_threads = numba.get_num_threads()

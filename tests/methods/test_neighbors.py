@@ -32,7 +32,7 @@ def small_limit(monkeypatch):
     monkeypatch.setattr(arrays, "EXACT_LIMIT", 300)
     monkeypatch.setattr(arrays, "_CHUNK_ROWS", 64)
     monkeypatch.setattr(graph, "has_nn_descent", lambda: True)
-    monkeypatch.setattr(graph, "nn_descent", graph._exact_graph)
+    monkeypatch.setattr(graph, "nn_descent", lambda x, k, near: graph._exact_graph(x, k))
 
 
 def test_clusters_of_unequal_size_are_found_and_sorted_by_size():

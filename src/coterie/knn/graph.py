@@ -48,28 +48,29 @@ class KNNGraph(NamedTuple):
         return csr_matrix((values, self.indices.ravel(), np.arange(n + 1) * k), shape=(n, n))
 
 
-def knn_graph(x: Vectors, k: int) -> KNNGraph:
+def knn_graph(x: Vectors, k: int, *, near: KNNGraph | None = None) -> KNNGraph:
     """Return the ``k`` nearest neighbors of each row of ``x`` (N, D), without the row itself.
 
     The rows must have unit length. The result is exact for up to 50,000 rows. For more rows it is approximate if the
-    extra ``scale`` is installed (NN-descent), and exact but slow otherwise. A fit searches equal rows once.
+    extra ``scale`` is installed (NN-descent), and exact but slow otherwise. NN-descent may begin from ``near``: rows
+    that are near by other features. A fit searches equal rows once.
     """
     known, k = memory("graphs"), min(k, len(x) - 1)
     if known is None:
-        return _find(x, k)
+        return _find(x, k, near)
     key = x.shape, sha256(x.ravel().view(np.uint8).data).digest()
     if key not in known or known[key].indices.shape[1] < k:
-        known[key] = _find(x, min(max(k, _SHARED), len(x) - 1))
+        known[key] = _find(x, min(max(k, _SHARED), len(x) - 1), near)
     graph: KNNGraph = known[key]
     return graph.first(k)
 
 
-def _find(x: Vectors, k: int) -> KNNGraph:
+def _find(x: Vectors, k: int, near: KNNGraph | None) -> KNNGraph:
     """Return the ``k`` nearest neighbors of each row of ``x`` (N, D), with k < N."""
     if not is_large(len(x)):
         return _exact_graph(x, k)
     if has_nn_descent():
-        return KNNGraph(*nn_descent(x, k))
+        return KNNGraph(*nn_descent(x, k, near=None if near is None else near.indices))
     warnings.warn(
         f"Comparing all pairs of {len(x):,} items, which is slow. "
         "Much faster, with nearly the same result: pip install 'coterie[scale]'",

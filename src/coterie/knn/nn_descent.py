@@ -30,11 +30,12 @@ def has_nn_descent() -> bool:
     return find_spec("pynndescent") is not None
 
 
-def nn_descent(x: Vectors, k: int) -> tuple[NDArray[np.int64], Vectors]:
+def nn_descent(x: Vectors, k: int, *, near: NDArray[np.int64] | None = None) -> tuple[NDArray[np.int64], Vectors]:
     """Return the approximate ``k`` nearest neighbors of each row of ``x`` (N, D), without the row itself.
 
     It returns their indices and cosine similarities, both (N, k), nearest first. The rows of ``x`` must have unit
-    length. Where fewer than ``k`` neighbors were found, the row itself fills the gap, with similarity 0.
+    length. Where fewer than ``k`` neighbors were found, the row itself fills the gap, with similarity 0. The search
+    begins from the rows ``near`` (N, any number), or from random trees, which take more time and memory.
     """
     with _kept_on_disk():
         from pynndescent import NNDescent
@@ -51,6 +52,7 @@ def nn_descent(x: Vectors, k: int) -> tuple[NDArray[np.int64], Vectors]:
             random_state=0,
             n_jobs=1,
             verbose=has_listener(),
+            init_graph=None if near is None else near.astype(np.int32),
         ).neighbor_graph
     return _without_self(indices.astype(np.int64), 1 - distances.astype(np.float32), k)
 

@@ -163,7 +163,7 @@ class NeighborsObjective(Objective):
         joint = joint_features(corpus.h.numpy(), words)
         del words
         forget(FEATURES)
-        return graph, knn_graph(joint, self.hp.n_neighbors), sample
+        return graph, knn_graph(joint, self.hp.n_neighbors, near=graph), sample
 
     def _labels_by_sample(self, sample: Features, corpus: Corpus, counts: Floats, words: csr_matrix | None) -> Labels:
         """Return labels of all items by the mixture that is fitted to a sample."""
