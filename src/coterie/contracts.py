@@ -159,7 +159,7 @@ class Stage:
 class Objective(nn.Module, ABC):
     """What a method adds to a network: parameters, losses, and cluster assignment."""
 
-    n_augmented: ClassVar[int] = 0
+    n_augmented: int = 0
     """Number of augmented views of each item in a batch."""
     transient: ClassVar[frozenset[str]] = frozenset()
     """Parameters, buffers or submodules that only training needs: in checkpoints, not in saved models."""

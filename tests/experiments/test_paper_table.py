@@ -78,6 +78,9 @@ def test_formats_and_what_has_no_table(tmp_path):
     found = collect(ABLATION, Results(all_results()))
     assert make(found, "csv").splitlines()[0] == "ACC / NMI,searchsnippets,tweet,Δ ACC,Δ NMI"
     assert r"\begin{tabular}{lrrrr}" in make(found, "latex")
+    old = make(collect(ABLATION, Results(all_results(version="0.1.0"))), "latex").split("%")[0]
+    assert r"$\Delta$ ACC" in old
+    assert old.isascii()  # compiles without packages for Unicode
     with pytest.raises(InputError, match="To compute them: coterie bench run x"):
         make(collect(ABLATION, Results([])))
     with pytest.raises(InputError, match="To compute them: coterie bench run x"):

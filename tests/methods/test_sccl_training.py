@@ -78,6 +78,7 @@ def test_the_cluster_plan_encodes_what_its_loss_needs(cluster_loss, n_encoded):
     h, h_1, h_2 = torch.randn(3, 6, 4)
     objective.cluster(Batch(torch.arange(6), h, (h_1, h_2)))
     assert objective.network.n_encoded == n_encoded
+    assert objective.n_augmented == (0 if n_encoded == 1 else 2)  # views that nobody uses are not made either
 
 
 @pytest.mark.parametrize("plan", ["joint", "instance"])

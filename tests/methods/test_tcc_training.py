@@ -103,3 +103,12 @@ def test_frozen_layers_of_a_transformer_are_not_copied(topics, tiny_bert):
     assert not [name for name in names if ".layers.0." in name or ".words." in name]
     assert [name for name in names if ".layers.1." in name]
     np.testing.assert_array_equal(model.predict(topics[0]), model.labels_)
+
+
+def test_images_from_scratch_are_not_judged_by_their_pixels():
+    images = np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    options = {"encoder": "image(width=2)", "guard": "on", "instance_epochs": 1, "epoch_steps": 2}
+    guard = small(**options, augmenter="crop").fit(images).guard_
+    assert guard.untrained is None
+    assert guard.kept == guard.epochs == 3  # a judgment by pixels could keep an earlier one
+    assert "watches for collapse only" in str(guard)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#F0E442")
+_MANY = 40  # points of a curve, which then has no markers
 _MARKERS = "osD^vPX*"  # a second way to tell lines apart
 _DASHES = ("-", "--", ":", "-.")
 _UNITLESS = ("silhouette", "dunn", "ns", "ps", "same_class_cosine", "intra", "inter", "intra_true", "inter_true")
@@ -33,7 +34,7 @@ _STYLE: dict[Any, Any] = {
 
 def draw(found: Collection, folder: Path) -> list[Path]:
     """Draw the figure of an experiment into ``folder``, and return the two files."""
-    makers = {"scores": _bars, "sweep": _sweep, "curve": _curves, "map": _maps}
+    makers = {"scores": _dots, "sweep": _sweep, "curve": _curves, "map": _maps}
     experiment = found.experiment
     if experiment.kind not in makers:
         raise InputError(f"{experiment.name} has no figure: coterie bench table {experiment.name}")
@@ -67,23 +68,33 @@ def _panels(n: int, *, width: float = 3.4, height: float = 2.7, columns: int = 3
     return figure, panels[:n]
 
 
-def _bars(found: Collection) -> Figure:
-    """Scores by data set, a bar for each row; the line on a bar is the standard deviation over seeds."""
+def _dots(found: Collection) -> Figure:
+    """Scores by data set, a line for each row that has one; the bar of a mark is the standard deviation over seeds."""
     found = found.matched()
     rows = [row for row, cells in found.cells.items() if cells]
     metrics, sets = found.experiment.metrics[:2], found.sets
-    figure, panels = _panels(len(metrics), width=max(3.4, 0.5 + len(sets) * max(0.95, 0.16 * len(rows))), columns=1)
-    width = 0.8 / len(rows)
+    lines = [(name, row) for name in sets for row in rows if found.cells[row].get(name)]
+    places = {line: place for place, line in enumerate(lines)}
+    figure, panels = _panels(len(metrics), width=3.3, height=0.6 + 0.14 * len(lines), columns=2)
     for metric, axes in zip(metrics, panels, strict=True):
-        for place, row in enumerate(rows):
-            values = [_scores(found.cells[row].get(name, []), metric) for name in sets]
-            x = np.arange(len(sets)) + (place - (len(rows) - 1) / 2) * width
-            axes.bar(
-                x, [_mean(v) for v in values], width * 0.92, yerr=[_spread(v) for v in values], label=row,
-                color=COLORS[place % len(COLORS)], edgecolor="#333333", linewidth=0.4, error_kw={"elinewidth": 0.8},
+        for number, row in enumerate(rows):
+            own = [name for name in sets if (name, row) in places]
+            scores = [_scores(found.cells[row][name], metric) for name in own]
+            axes.errorbar(
+                [_mean(values) for values in scores], [places[name, row] for name in own],
+                xerr=[_spread(values) for values in scores], label=row, linestyle="none", elinewidth=0.8,
+                markersize=5, markeredgecolor="#333333", markeredgewidth=0.4, **_look(number),
             )  # fmt: skip
-        axes.set_xticks(range(len(sets)), sets)
-        axes.set_ylabel(_label(metric))
+        of_sets = [[place for (name, _), place in places.items() if name == wanted] for wanted in sets]
+        for block in of_sets[1:]:
+            axes.axhline(block[0] - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
+        axes.set_yticks([_mean(block) for block in of_sets], sets if axes is panels[0] else [])
+        axes.set_ylim(len(lines) - 0.3, -0.7)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x", color="#EEEEEE", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.set_xlabel(_label(metric))
+        axes.set_xlim(*_widened(axes.get_xlim(), _least_span(metric)))
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
     return figure
 
@@ -101,7 +112,7 @@ def _sweep(found: Collection) -> Figure:
             known = [i for i, score in enumerate(scores) if score]
             axes.errorbar(
                 known, [_mean(scores[i]) for i in known], yerr=[_spread(scores[i]) for i in known], label=name,
-                color=COLORS[place], marker=_MARKERS[place], markersize=4, linewidth=1.2,
+                markersize=4, linewidth=1.2, **_look(place),
             )  # fmt: skip
         axes.set_xticks(range(len(rows)), values)
         axes.set_xlabel(rows[0].partition(" ")[2].partition("=")[0])
@@ -113,28 +124,47 @@ def _sweep(found: Collection) -> Figure:
 def _curves(found: Collection) -> Figure:
     """Scores over the steps: a panel for each metric and data set, a line for each row."""
     shown = [(name, metric) for name in found.sets for metric in found.experiment.metrics]
+    rows = [row for row, cells in found.cells.items() if cells]
     columns = len(found.experiment.metrics) if len(found.experiment.metrics) > 1 else 3
     figure, panels = _panels(len(shown), width=2.6, height=2.1, columns=columns)
     for (name, metric), axes in zip(shown, panels, strict=True):
-        for place, (row, cells) in enumerate(found.cells.items()):
-            for result in cells.get(name, []):
+        for place, row in enumerate(rows):
+            for result in found.cells[row].get(name, []):
                 points = [p for p in result.get("curve", []) if p.get(metric) is not None]
                 factor = 1 if metric in _UNITLESS else 100
                 axes.plot(
                     [p["step"] for p in points], [factor * p[metric] for p in points], label=row,
-                    color=COLORS[place], linestyle=_DASHES[place % 4], marker=_MARKERS[place], markersize=3,
+                    linestyle=_DASHES[place % 4], markersize=3 if len(points) < _MANY else 0, **_look(place),
                 )  # fmt: skip
-        axes.set_title(name)
+        axes.set_title(name if len(rows) > 1 else f"{rows[0]}, {name}")
         axes.set_xlabel("step")
         axes.set_ylabel(_label(metric))
-    if len(found.cells) > 1:
-        panels[0].legend(*_unique(panels[0].get_legend_handles_labels()))
+        axes.set_ylim(*_widened(axes.get_ylim(), _least_span(metric)))
+    handles, labels = _unique([panel.get_legend_handles_labels() for panel in panels])
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside upper center", ncols=4)
     return figure
+
+
+def _widened(limits: tuple[float, float], span: float) -> tuple[float, float]:
+    """Return limits of an axis that show at least ``span``, so that small differences do not look large."""
+    low, high = limits
+    missing = max(span - (high - low), 0) / 2
+    return low - missing, high + missing
+
+
+def _least_span(metric: str) -> float:
+    return 0.05 if metric in _UNITLESS else 5.0
 
 
 def _maps(found: Collection) -> Figure:
     """Items in two dimensions by t-SNE, colored by true class: a panel for each run."""
-    shown = [(row, cells[name][0]["map"]) for row, cells in found.cells.items() for name in cells]
+    several = len(found.sets) > 1
+    shown = [
+        (f"{row}, {name}" if several else row, cells[name][0]["map"])
+        for row, cells in found.cells.items()
+        for name in cells
+    ]
     figure, panels = _panels(len(shown), width=3.2, height=3.2, columns=2)
     for (row, places), axes in zip(shown, panels, strict=True):
         labels = np.array(places["labels"])
@@ -167,7 +197,13 @@ def _label(metric: str) -> str:
     return metric.replace("_", " ") if metric in _UNITLESS else f"{metric.replace('_', ' ').upper()}, %"
 
 
-def _unique(legend: tuple[list[Any], list[Row]]) -> tuple[list[Any], list[Row]]:
-    """Return each line of a legend once: seeds share a row."""
-    by_row = dict(zip(legend[1], legend[0], strict=True))
+def _look(place: int) -> dict[str, Any]:
+    """Return color and marker of a row: a pair of its own for each of 64 rows."""
+    turn, number = divmod(place, len(COLORS))
+    return {"color": COLORS[number], "marker": _MARKERS[(number + turn) % len(_MARKERS)]}
+
+
+def _unique(legends: Sequence[tuple[list[Any], list[Row]]]) -> tuple[list[Any], list[Row]]:
+    """Return each line of the panels' legends once: seeds share a row."""
+    by_row = {row: line for lines, rows in legends for line, row in zip(lines, rows, strict=True)}
     return list(by_row.values()), list(by_row)

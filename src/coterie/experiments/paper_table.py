@@ -46,12 +46,12 @@ def make(found: Collection, table_format: Format = "markdown", *, only_measured:
     if kind != "statistics" and not found.results:
         name = found.experiment.name
         raise InputError(f"There are no results of {name} yet. To compute them: coterie bench run {name}")
-    return render(makers[kind](found), _notes(found), table_format)
+    shown = found.matched() if kind in ("scores", "sweep") else found
+    return render(makers[kind](shown), _notes(shown), table_format)
 
 
 def _scores(found: Collection) -> Cells:
     """A row for each run and point, a column for each data set, and differences to the reference."""
-    found = found.matched()
     metrics, sets = found.experiment.metrics, found.sets
     compared = found.reference is not None and len(found.cells) > 1
     head = [f"{' / '.join(metric.upper() for metric in metrics)}", *sets]

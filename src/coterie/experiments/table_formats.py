@@ -11,6 +11,7 @@ Format = Literal["markdown", "csv", "latex"]
 Rows = Sequence[Sequence[str]]
 _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
 _LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "–": "--"}
+_LATEX |= {"Δ": r"$\Delta$", "λ": r"$\lambda$", "τ": r"$\tau$", "†": r"$^\dagger$", "‡": r"$^\ddagger$"}
 
 
 def render(rows: Rows, notes: Sequence[str], table_format: Format = "markdown") -> str:

@@ -73,6 +73,8 @@ class SCCLObjective(StudentTObjective):
         self.hp = hp
         self.kmeans_restarts = hp.kmeans_restarts
         self.g = projection(network.dim)
+        if hp.plan == "cluster" and hp.cluster_loss == "original":
+            self.n_augmented = 0  # Eq. 6 is of the texts themselves
 
     def stages(self, epochs: int) -> Sequence[Stage]:
         """Return one stage, or for SCCL-Seq two of half the length, with k-means between them."""
