@@ -4,8 +4,9 @@
     python benchmarks/choice.py --print    # print what is there
 
 Only the four sets that were tuned on are used. A subset has some classes drawn at random ("classes 20"), classes by
-number ("only 2 3"), classes cut to equal size ("even 10": those with 10 texts or more, 10 of each), or all classes in
-uneven sizes ("uneven 1": class r keeps a share of 1 / (1 + r)), and at most 2,000 texts. Every start is fitted, and
+number ("only 2 3"), classes cut to equal size ("even 10": those with 10 texts or more, 10 of each), all classes in
+uneven sizes ("uneven 1": class r keeps a share of 1 / (1 + r)), or long texts ("joined 3": three texts of one class are
+one, classes in uneven sizes), and at most 2,000 texts. Every start is fitted, and
 every criterion chooses one of the fits.
 Results are lines of benchmarks/results/choice.jsonl, one for each subset. True labels are used for the scores only.
 """
@@ -14,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +45,23 @@ from coterie.words.vocabulary import Vocabulary
 OUT = Path("benchmarks") / "results" / "choice.jsonl"
 MAX_TEXTS = 2000
 SUBSETS = {
-    "tweet": ["classes 89", "classes 60", "classes 45", "classes 20", "even 10", "even 20", "even 40"],
-    "stackoverflow": ["classes 20", "classes 10", "classes 6", "uneven 0.5", "uneven 1", "uneven 1.5"],
+    "tweet": [
+        "classes 89",
+        "classes 60",
+        "classes 45",
+        "classes 20",
+        "even 10",
+        "even 20",
+        "even 40",
+        "joined 2",
+        "joined 3",
+    ],
+    "stackoverflow": ["classes 20", "classes 10", "classes 6", "uneven 0.5", "uneven 1", "uneven 1.5", "joined 3"],
     "searchsnippets": ["classes 8", "classes 5", "classes 4", "uneven 0.5", "uneven 1"],
     "agnews": ["classes 4", "classes 3", "only 2 3", "only 0 1", "uneven 0.5", "uneven 1"],
 }
 DEFAULT = "default"
+MAX_WORDS = 4.0  # as `neighbors` sets it
 CHOSEN = "J - 0.7 log(K/3) H"  # the criterion of `neighbors`
 Line = dict[str, Any]
 Criterion = Callable[[Line], float]
@@ -90,6 +104,18 @@ def choose_rows(true_labels: Labels, subset: str, seed: int) -> np.ndarray:
     return np.sort(rng.permutation(np.concatenate(parts))[:MAX_TEXTS])
 
 
+def join_texts(texts: list[str], true_labels: Labels, n: int, seed: int) -> tuple[list[str], Labels]:
+    """Return long texts, each of ``n`` texts of a class, at most 300 / (1 + r) of class r, and their labels."""
+    rng = np.random.default_rng(seed)
+    joined, labels = [], []
+    for r, k in enumerate(rng.permutation(np.unique(true_labels))):
+        rows = rng.permutation(np.flatnonzero(true_labels == k))
+        parts = [rows[i : i + n] for i in range(0, len(rows), n)][: max(300 // (1 + r), 8)]
+        joined += [" ".join(texts[row] for row in part) for part in parts]
+        labels += [k] * len(parts)
+    return joined, np.array(labels)
+
+
 def fit_all(texts: list[str], h: Vectors, true_labels: Labels) -> Line:
     """Return the scores of k-means, and for every start its scores and what the criteria use."""
     n_clusters = len(np.unique(true_labels))
@@ -98,13 +124,13 @@ def fit_all(texts: list[str], h: Vectors, true_labels: Labels) -> Line:
     features = Features(e, knn_graph(e, 15), counts, words, n_clusters, 15, 3, 3.0, 3, 0.05, 0)
     vocabulary = Vocabulary.from_texts(texts, min_df=3, max_df=0.2)
     weights = neighbor_weights(features.neighbors, counts.numpy())
-    evidence = Evidence(e, counts.numpy(), vocabulary.incidence(texts), weights)
     fits = []
     for start in features.possible(STARTS):
         labels = features.labels(start)
         if labels is None:
             continue
-        for name, settings in _settings(e, labels).items():
+        for name, (settings, max_words) in _settings(e, labels).items():
+            evidence = Evidence(e, counts.numpy(), vocabulary.incidence(texts, max_sum=max_words), weights)
             mixture = fit_mixture(evidence, labels, n_clusters, settings)
             measured = {
                 "k": n_clusters,
@@ -118,8 +144,8 @@ def fit_all(texts: list[str], h: Vectors, true_labels: Labels) -> Line:
     return {"n": len(h), "k": n_clusters, "kmeans": _scores(true_labels, kmeans), "fits": fits}
 
 
-def _settings(e: Vectors, labels: Labels) -> dict[str, MixtureSettings]:
-    r"""Return the settings that are compared.
+def _settings(e: Vectors, labels: Labels) -> dict[str, tuple[MixtureSettings, float]]:
+    r"""Return the settings that are compared, each with the words that a text counts for at most.
 
     The estimated kappa is R (D - R^2) / (1 - R^2), with R the mean length of the cluster means (Banerjee et al., JMLR
     2005).
@@ -129,7 +155,12 @@ def _settings(e: Vectors, labels: Labels) -> dict[str, MixtureSettings]:
     r = float(np.linalg.norm(sums, axis=1).sum() / len(e))
     kappa = r * (e.shape[1] - r**2) / (1 - r**2)
     changed = {"kappa estimated": {"kappa": kappa}, "beta 0.5": {"beta": 0.5}, "gamma 5": {"gamma": 5.0}}
-    return {DEFAULT: MixtureSettings(), **{name: MixtureSettings(**values) for name, values in changed.items()}}
+    default = MixtureSettings()
+    return {
+        DEFAULT: (default, MAX_WORDS),
+        **{name: (replace(default, **values), MAX_WORDS) for name, values in changed.items()},
+        **{f"{number:g} words": (default, number) for number in (2.0, 6.0, math.inf)},
+    }
 
 
 def _scores(true_labels: Labels, labels: Labels) -> Line:
@@ -150,8 +181,12 @@ def measure(done: list[Line]) -> None:
             wanted = {"set": name, "subset": subset}
             if any(wanted.items() <= line.items() for line in done):
                 continue
-            rows = choose_rows(true_labels, subset, seed=0)
-            line = wanted | fit_all([texts.unique[row] for row in rows], h[rows], true_labels[rows])
+            if subset.startswith("joined"):
+                chosen, labels = join_texts(texts.unique, true_labels, int(subset.split()[1]), seed=0)
+                line = wanted | fit_all(chosen, encoder.fit(chosen).embed(chosen), labels)
+            else:
+                rows = choose_rows(true_labels, subset, seed=0)
+                line = wanted | fit_all([texts.unique[row] for row in rows], h[rows], true_labels[rows])
             append_result(OUT, line)
             print(name, subset, flush=True)
 

@@ -38,7 +38,7 @@ def test_only_starts_with_features_are_possible_and_each_once():
     ]
 
 
-def test_of_many_rows_all_starts_are_compared_on_a_sample_and_few_are_fitted(monkeypatch):
+def test_of_many_rows_starts_are_compared_on_a_sample_and_the_best_are_fitted(monkeypatch):
     monkeypatch.setattr(module, "_SCREENING_SAMPLE", 50)
     features, evidence, labels = make_features([100, 100, 100])
     rare = hstack([csr_matrix(np.eye(3)[labels]), csr_matrix(np.eye(300))]).tocsr()  # most are not in the sample
@@ -54,7 +54,7 @@ def test_of_many_rows_all_starts_are_compared_on_a_sample_and_few_are_fitted(mon
 
     monkeypatch.setattr(module, "fit_mixture", record)
     mixture = choose_mixture(evidence, features, STARTS, MixtureSettings(), evenness_penalty=0.7)
-    assert fitted_rows == [50] * len(features.possible(STARTS)) + [300] * 3
+    assert fitted_rows == [50] * 2 + [300] * 3  # two by linkage are compared, the better is fitted beside k-means
     table = np.zeros((3, 3))
     np.add.at(table, (labels, mixture.labels), 1)
     assert table.max(axis=1).sum() > 290
@@ -74,11 +74,20 @@ def test_the_penalty_prefers_the_uneven_of_two_nearly_equal_fits_of_many_cluster
     assert found is both[chosen]
 
 
-def test_finalists_are_the_best_three_and_the_best_of_each_algorithm():
-    scores = dict(zip(STARTS, [8, 7, 6, 5, 1, 2, 4, 3], strict=True))
-    assert module._finalists(scores) == [*STARTS[:3], STARTS[6]]
-    only_kmeans = {start: score for start, score in scores.items() if start.algorithm == "kmeans"}
-    assert module._finalists(only_kmeans) == list(STARTS[:3])
+def test_finalists_are_the_best_of_each_algorithm_on_a_sample():
+    scores = dict(zip(STARTS, [5, 8, 6, 7, 1, 2, 4, 3], strict=True))
+    fitted = []
+
+    def fits(starts):
+        fitted.extend(starts)
+        return ((start, scores[start]) for start in starts)
+
+    def finalists(**places):
+        return module._finalists(list(STARTS), places, fits, criterion=float)
+
+    assert finalists(kmeans=4, linkage=1) == [*STARTS[:4], STARTS[6]]
+    assert fitted == list(STARTS[4:])  # with a place for each there is nothing to compare
+    assert finalists(kmeans=2, linkage=1) == [STARTS[1], STARTS[3], STARTS[6]]
 
 
 def test_without_a_cut_by_linkage_k_means_is_used():

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 
-from coterie.arrays import row_chunks, unit_rows
+from coterie.arrays import is_large, row_chunks, unit_rows
 from coterie.clustering.kmeans import kmeans_centers, kmeans_labels
 from coterie.clustering.linkage import linkage_labels
 from coterie.clustering.mixture import Evidence, Floats, Mixture, MixtureSettings, fit_mixture, neighbor_weights
@@ -26,7 +26,8 @@ from coterie.words.tfidf_svd import fuse
 _KMEANS_SAMPLE = 8192  # rows on which the random initializations of k-means are compared
 _SCREENING_SAMPLE = 4096  # rows on which all starts are compared; the best are then fitted to all rows
 _ROWS_PER_CLUSTER = 16  # of the screening sample at least
-_FINALISTS = 3
+_PLACES = {"kmeans": 4, "linkage": 1}  # starts of each algorithm that are fitted to all rows; linkage takes longer
+_PLACES_OF_MANY = {"kmeans": 2, "linkage": 1}  # of very many rows
 _EVEN_CLUSTERS = 3  # with so few, J is not corrected for its preference for clusters of equal size
 JOINT_WORD_WEIGHT = 0.3  # weight of the words in the joint features
 
@@ -132,36 +133,51 @@ def choose_mixture(
 
     Embeddings, words and neighbors say partly the same, so J counts evidence more than once, but the prior of the
     cluster sizes \pi not even once. J alone therefore prefers clusters of equal size, the more of them the more. Of
-    many rows, all starts are compared on a sample, and only the best are fitted to all rows.
+    many rows, starts are compared on a sample first, and only the best of each algorithm are fitted to all rows.
     """
     starts = features.possible(starts)
+
+    def criterion(mixture: Mixture) -> float:
+        return _criterion(mixture, evenness_penalty)
+
     n_sample = max(_SCREENING_SAMPLE, _ROWS_PER_CLUSTER * features.n_clusters)
-    if len(evidence) > n_sample and len(starts) > _FINALISTS:
+    if len(evidence) > n_sample:
         rows = _sample(len(evidence), n_sample, features.seed)
         sample = features.rows(rows)
+        words = None if evidence.words is None else evidence.words[rows]
+        fits_of_sample = partial(_fits, evidence_of_sample(sample, evidence.counts[rows], words), sample, settings)
+        places = _PLACES_OF_MANY if is_large(len(evidence)) else _PLACES
         with suppress(InputError):  # a sample may have too few distinct rows
-            words = None if evidence.words is None else evidence.words[rows]
-            fitted = _fits(evidence_of_sample(sample, evidence.counts[rows], words), sample, starts, settings)
-            scores = {start: _criterion(mixture, evenness_penalty) for start, mixture in fitted}
-            starts = _finalists(scores)
-    fits = [mixture for _, mixture in _fits(evidence, features, starts, settings)]
-    if not fits:  # no linkage has enough clusters
-        fits = [mixture for _, mixture in _fits(evidence, features, STARTS[:1], settings)]
-    return max(fits, key=lambda mixture: _criterion(mixture, evenness_penalty))
+            starts = _finalists(starts, places, fits_of_sample, criterion)
+    fits = (mixture for _, mixture in _fits(evidence, features, settings, starts))
+    best = max(fits, key=criterion, default=None)
+    if best is None:  # no linkage has enough clusters
+        return next(_fits(evidence, features, settings, STARTS[:1]))[1]
+    return best
 
 
-def _finalists(scores: Mapping[Start, float]) -> list[Start]:
-    """Return the best starts, and the best of each algorithm.
+def _finalists(
+    starts: list[Start],
+    places: Mapping[str, int],
+    fits: Callable[[list[Start]], Iterator[tuple[Start, Mixture]]],
+    criterion: Callable[[Mixture], float],
+) -> list[Start]:
+    """Return as many starts of each algorithm as it has places: those whose ``fits`` to a sample are best.
 
     A sample has few items of small clusters, so it cannot compare algorithms that treat those differently.
     """
-    ranked = sorted(scores, key=lambda start: -scores[start])
-    best = {start.algorithm: start for start in reversed(ranked)}
-    return list(dict.fromkeys([*ranked[:_FINALISTS], *best.values()]))
+    finalists: list[Start] = []
+    for algorithm, n in places.items():
+        candidates = [start for start in starts if start.algorithm == algorithm]
+        if len(candidates) > n:
+            scores = {start: criterion(mixture) for start, mixture in fits(candidates)}
+            candidates = sorted(scores, key=lambda start: -scores[start])[:n]
+        finalists += candidates
+    return finalists
 
 
 def _fits(
-    evidence: Evidence, features: Features, starts: Iterable[Start], settings: MixtureSettings
+    evidence: Evidence, features: Features, settings: MixtureSettings, starts: Iterable[Start]
 ) -> Iterator[tuple[Start, Mixture]]:
     for start in starts:
         try:
