@@ -5,6 +5,7 @@ import pytest
 
 from coterie.describe.keywords import keywords
 from coterie.describe.names import cluster_names, fallback_name
+from coterie.describe.terms import join_words
 
 HELP = {
     "password": ["reset my password", "please reset my password", "the password reset", "Reset my password now"],
@@ -22,6 +23,16 @@ def name(groups, typical=None):
 
 def test_a_name_is_a_phrase_of_the_first_keywords_or_the_first_two_of_them():
     assert name(list(HELP.values())) == ["Reset my password", "VPN drops", "Calendar & meeting"]
+
+
+def test_words_of_a_script_without_spaces_are_not_shown_as_pairs_of_characters():
+    chinese = [[f"如何重置我的密码{end}" for end in "吗呢啊"], [f"我的账单有错误{end}" for end in "吗呢啊"]]
+    assert all(
+        " " not in of_cluster and of_cluster in group[0]
+        for of_cluster, group in zip(name(chinese), chinese, strict=True)
+    )
+    assert join_words(["如何", "何重", "printer", "top", "op"]) == "如何重 printer top op"
+    assert join_words([]) == ""
 
 
 def test_a_phrase_of_a_typical_text_is_preferred():

@@ -56,6 +56,7 @@ def test_the_figure_has_every_cluster_in_its_own_color_and_can_be_saved(fitted):
         stream = io.BytesIO()
         figure.savefig(stream, format=kind)
         assert stream.tell() > 1000
+    assert figure._repr_png_().startswith(b"\x89PNG")  # a notebook shows it
 
 
 def test_clusters_of_one_color_have_different_markers(topics):

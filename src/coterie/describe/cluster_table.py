@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from coterie.describe.keywords import keywords
 from coterie.describe.names import cluster_names, fallback_name
 from coterie.describe.quality import Quality
+from coterie.describe.terms import join_words
 from coterie.errors import CoterieError
 from coterie.printable import printable
 
@@ -224,7 +225,7 @@ def cluster_table(  # noqa: PLR0913
             size=len(rows),
             share=len(rows) / max(len(valid), 1),
             confidence=float(confidence[rows].mean()) if len(rows) else 0.0,
-            keywords=words[cluster][:n_keywords],
+            keywords=[join_words(term.split(" ")) for term in words[cluster][:n_keywords]],
             examples=typical[cluster][:n_examples],
             topics=[TopicSummary(topic.weight, list(topic.words)) for topic in topics[cluster]] if topics else [],
             **(asdict(known) if quality and (known := quality[cluster]) else {}),

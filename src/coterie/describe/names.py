@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from coterie.arrays import subsample
 from coterie.describe.keywords import SAMPLE_FACTOR, is_form_of
-from coterie.describe.terms import is_content_word, normalize_word, phrases_of
+from coterie.describe.terms import is_content_word, join_words, normalize_word, phrases_of
 
 _Phrase = tuple[str, ...]
 _Key = tuple[str, ...]
@@ -151,7 +151,7 @@ class _Cluster:
             surfaces = self.surfaces.get(word)
             surface = max(surfaces, key=lambda s: (surfaces[s], s == word, s)) if surfaces else word
             written.append(surface)
-        return _capitalize(" ".join(written))
+        return _capitalize(join_words(written))
 
 
 def _words_of(term: str) -> list[str]:

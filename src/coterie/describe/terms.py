@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from coterie.words.stop_words import is_function_word
 from coterie.words.vocabulary import is_unspaced, split_words
@@ -34,6 +36,15 @@ def _words_of(token: str) -> list[str]:
     if not token.isascii() and any(map(is_unspaced, token)):
         return split_words(token)
     return [_POSSESSIVE.sub("", token)]
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return the words as a phrase; pairs of characters that overlap, of a script without spaces, become one word."""
+    phrase = words[0] if words else ""
+    for before, word in pairwise(words):
+        is_same_run = len(before) == len(word) == 2 and before[1] == word[0] and is_unspaced(word[0])
+        phrase += word[1] if is_same_run else f" {word}"
+    return phrase
 
 
 @lru_cache(maxsize=1 << 18)

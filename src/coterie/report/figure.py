@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,6 @@ _MAX_NAME = 28
 def draw_figure(model: Clusterer, X: Any, column: str | None, ax: Any = None) -> Figure:  # noqa: N803
     """Draw the items ``X``, or the training items, on ``ax`` or on a new figure, and return the figure."""
     try:
-        import matplotlib.figure
         from matplotlib import patheffects
     except ImportError:
         raise MissingExtraError("model.plot()", "report") from None
@@ -37,8 +37,7 @@ def draw_figure(model: Clusterer, X: Any, column: str | None, ax: Any = None) ->
     labels = assignment.labels[sample.rows]
     xy, algorithm = layout(sample.h)
     if ax is None:
-        figure = matplotlib.figure.Figure(figsize=_SIZE, layout="constrained")
-        ax = figure.add_subplot()
+        ax = _new_figure().add_subplot()
     centers = np.stack([_center(xy[labels == row.cluster]) for row in table])
     halo = [patheffects.withStroke(linewidth=2.5, foreground="white")]
     size = float(np.clip(9_000 / max(len(xy), 1), 3, 18))
@@ -58,6 +57,19 @@ def draw_figure(model: Clusterer, X: Any, column: str | None, ax: Any = None) ->
         side.set_color("#cccccc")
     drawn: Figure = ax.get_figure()
     return drawn
+
+
+def _new_figure() -> Figure:
+    """Return a figure that a notebook shows as a picture, also where pyplot is not imported."""
+    import matplotlib.figure
+
+    class PictureFigure(matplotlib.figure.Figure):
+        def _repr_png_(self) -> bytes:
+            stream = io.BytesIO()
+            self.savefig(stream, format="png", dpi=120)
+            return stream.getvalue()
+
+    return PictureFigure(figsize=_SIZE, layout="constrained")
 
 
 def _center(xy: NDArray[np.float32]) -> NDArray[np.float64]:
