@@ -51,11 +51,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default="agnews,searchsnippets,tweet", help="separated by commas")
     parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--rows", default="", help="only the rows whose name has this in it")
     arguments = parser.parse_args()
     names = arguments.sets.split(",")
     data = [datasets.load(name) for name in names]
     sys.stdout.write(f"| TF-IDF | {' | '.join(names)} |\n|---{'|--:' * len(names)}|\n")
     for name, change in CHANGES.items():
+        if arguments.rows not in name:
+            continue
         cells = [
             cell(list(each.items), np.asarray(each.true_labels), len(each.label_names), arguments.seeds, change)
             for each in data

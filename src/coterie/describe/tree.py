@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import chain, count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ _GROUP_SIZE = 3  # clusters of a group, on average
 _N_KEYWORDS = 5
 _ROOT = "All"
 _Counts = tuple[list[Words], list[Pairs]]
+_Term = TypeVar("_Term")
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,17 @@ def _keywords(members: list[list[TreeNode]], counts: _Counts | None) -> list[lis
     if counts is None:
         return [[] for _ in members]
     clusters = [[k for node in nodes for k in node.clusters] for nodes in members]
-    words: list[Words] = [sum((counts[0][k] for k in own), Counter()) for own in clusters]
-    pairs: list[Pairs] = [sum((counts[1][k] for k in own), Counter()) for own in clusters]
+    words = [_total(counts[0][k] for k in own) for own in clusters]
+    pairs = [_total(counts[1][k] for k in own) for own in clusters]
     return choose_keywords(words, pairs, n_words=_N_KEYWORDS)
+
+
+def _total(counters: Iterable[Counter[_Term]]) -> Counter[_Term]:
+    """Return the sum of counters; the builtin ``sum`` would copy it for each of them."""
+    total: Counter[_Term] = Counter()
+    for counter in counters:
+        total.update(counter)
+    return total
 
 
 def _group(members: Sequence[TreeNode], words: list[str], taken: set[str]) -> TreeNode:
