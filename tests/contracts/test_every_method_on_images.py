@@ -153,5 +153,5 @@ def test_texts_are_refused_as_images_and_images_as_texts(images, topics):
 
 
 def test_too_few_images_are_counted_in_images():
-    with pytest.raises(InputError, match=r"3 clusters need at least 3 distinct images, but there are 1 \(of 4 rows"):
+    with pytest.raises(InputError, match=r"3 clusters need at least 3 distinct images, but there is 1 \(of 4 rows"):
         make("kmeans").fit(np.zeros((4, 8, 8), dtype=np.uint8))

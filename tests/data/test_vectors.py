@@ -37,5 +37,5 @@ def test_the_hash_is_that_of_the_bytes_in_row_order():
 def test_the_message_for_too_few_items_names_what_is_missing():
     assert VectorRows(H).too_few_message(4) == "n_clusters=4 is more than n_samples=3. Use fewer clusters."
     message = check_texts(["a", "", "a"]).too_few_message(2)
-    assert message.startswith("2 clusters need at least 2 distinct texts, but there are 1 (of 3 rows, 1 of them blank)")
+    assert message.startswith("2 clusters need at least 2 distinct texts, but there is 1 (of 3 rows, 1 of them blank)")
     assert "(of" not in check_texts(["a", "b"]).too_few_message(3)

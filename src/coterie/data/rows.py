@@ -63,8 +63,9 @@ class Rows(ABC, Generic[T]):
     def too_few_message(self, n_clusters: int) -> str:
         """Return the error message for fewer distinct items than clusters."""
         rows = f" (of {self.n_rows} rows, {self.n_blank} of them blank)" if self.n_rows != self.n_distinct else ""
+        verb = "is" if self.n_distinct == 1 else "are"
         return (
-            f"{n_clusters} clusters need at least {n_clusters} distinct {self.noun}, but there are "
+            f"{n_clusters} clusters need at least {n_clusters} distinct {self.noun}, but there {verb} "
             f"{self.n_distinct}{rows}. Use fewer clusters or more {self.noun}."
         )
 
