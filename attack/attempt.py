@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import resource
 import select
 import signal
@@ -20,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from command import UNSAFE
 from coterie.errors import CoterieError
 
 CPU_SECONDS, WALL_SECONDS, MEGABYTES = 20, 120, 1_000
 MAX_MESSAGE = 4_000
-_UNSAFE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ def _judge(function: Callable[[], Any]) -> dict[str, Any]:
         return {"verdict": "accepted", "value": function()}
     except CoterieError as error:
         text = str(error)
-        if _UNSAFE.search(text) or len(text) > MAX_MESSAGE or not text:
+        if UNSAFE.search(text) or len(text) > MAX_MESSAGE or not text:
             return {"verdict": "failed", "detail": f"an unsafe or endless message of {len(text)} characters"}
         return {"verdict": "refused", "detail": text}
     except BaseException:

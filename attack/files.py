@@ -21,8 +21,9 @@ from coterie.cli.input import _read_vectors
 from coterie.data.files import read_table, write_table
 from coterie.data.images import check_images
 from coterie.data.texts import check_texts
+from coterie.words.pretrained import load_word_vectors
 from mutations import mutated
-from tiny import texts
+from tiny import texts, word_vectors
 
 _FORMATS = ("csv", "tsv", "txt", "jsonl", "parquet", "xlsx", "csv.gz", "jsonl.gz")
 
@@ -50,7 +51,7 @@ def _case(folder: Path, name: str, data: bytes) -> Case:
 
 def _reader(name: str) -> Callable[[Path], None]:
     suffix = name.rpartition(".")[2]
-    return {"npy": _vectors, "png": _image, "jpg": _image}.get(suffix, _table)
+    return {"npy": _vectors, "png": _image, "jpg": _image, "vec": _word_vectors}.get(suffix, _table)
 
 
 def _table(path: Path) -> None:
@@ -65,6 +66,14 @@ def _table(path: Path) -> None:
 def _vectors(path: Path) -> None:
     try:
         _read_vectors(path, 5)
+    finally:
+        path.unlink()
+
+
+def _word_vectors(path: Path) -> None:
+    try:
+        if not np.isfinite(load_word_vectors(str(path)).vectors).all():
+            raise ValueError("a word vector is not of finite numbers")
     finally:
         path.unlink()
 
@@ -91,6 +100,7 @@ def _good(folder: Path) -> Iterator[tuple[str, bytes]]:
     stream = io.BytesIO()
     np.save(stream, np.ones((5, 3), dtype=np.float32))
     yield "npy", stream.getvalue()
+    yield "vec", word_vectors(folder / "good.vec").read_bytes()
     pixels = np.random.default_rng(0).integers(0, 255, (16, 16, 3), dtype=np.uint8)
     for suffix, kind in (("png", "PNG"), ("jpg", "JPEG")):
         stream = io.BytesIO()

@@ -31,6 +31,7 @@ import models
 import surroundings
 import writing
 from attempt import Case, attempt
+from tiny import warm_up
 
 Part = Callable[[Path, np.random.Generator], Iterator[Case]]
 PARTS: dict[str, tuple[Part, float]] = {  # with its share of the time
@@ -53,6 +54,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="coterie-attack-") as folder:
+        warm_up(Path(folder))
     counts, failures = run(options.seconds, options.seed, options.parts)
     print(f"coterie {coterie.__version__}, {options.seconds:.0f} s, seed {options.seed}\n")
     print(table(counts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,27 @@ def model(name: str, **settings: Any) -> Clusterer:
     if name in TRAINED:
         values |= {"epochs": 4, "epoch_steps": 4, "max_steps": 12, "init": "kmeans"}
     return METHODS[name](**values | settings)
+
+
+def word_vectors(path: Path) -> Path:
+    """Write a file of word vectors, and return its name."""
+    rng = np.random.default_rng(0)
+    words = sorted({word for topic in _WORDS for word in topic.split()})
+    path.write_text("\n".join(f"{word} {' '.join(f'{x:.3f}' for x in rng.normal(size=8))}" for word in words))
+    return path
+
+
+def warm_up(folder: Path) -> None:
+    """Import all that attempts need into this process: their forks start with it."""
+    from command import command
+    from coterie.artifact.model import load
+
+    for name in ("neighbors", "sccl"):
+        model(name).fit(texts()).save(folder / name)
+        load(folder / name).predict(texts(3))
+    (folder / "texts.csv").write_text("text\n" + "\n".join(texts()))
+    command("cluster", folder / "texts.csv", "-k", 3, "-e", "tfidf", "-m", "kmeans", "-o", folder / "out", "-q")
+    command("edit", folder / "out", "--merge", "0,1", "-o", folder / "edited", "-q")
 
 
 def digest(fitted: Clusterer) -> str:

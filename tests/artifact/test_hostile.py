@@ -1,5 +1,6 @@
 """Model folders made by a stranger, with hashes that fit: refused in a sentence, soon, and without running anything."""
 
+import io
 import json
 import os
 import shutil
@@ -136,6 +137,7 @@ def test_a_header_that_promises_more_than_the_file_has_is_refused(folder):
         (lambda c: c["encoder"].update(params={"exec": 1}), "does not describe a model"),
         (lambda c: c["encoder"].update(params={"max_features": "1"}), "`max_features` must be"),
         (lambda c: c["params"].update(n_clusters=-1), "`n_clusters` must be a whole number"),
+        (lambda c: c["params"].update(n_clusters="auto"), "params.n_clusters must be a whole number"),
         (lambda c: c["params"].update(n_clusters=10**12), "far more memory than the saved weights"),
         (lambda c: c["texts"].update(n=True), "texts.n must be a whole number"),
         (lambda c: c | {"notes": 5}, "notes must be an object"),
@@ -154,6 +156,7 @@ def test_a_configuration_that_does_not_fit_is_refused(folder, function, message)
         ({"nearest.mu": np.zeros((3, 21), dtype=np.int64)}, "has the type torch.int64"),
         ({"labels_": np.full(90, 7)}, "the labels are not those of 3 clusters"),
         ({"labels_": np.zeros(9, dtype=np.int64)}, "the labels are not those of 3 clusters"),
+        ({"second_labels_": np.full(90, 7)}, "the labels are not those of 3 clusters"),
         ({"more": np.zeros(3)}, "holds .*expected"),
     ],
 )
@@ -198,6 +201,27 @@ def test_new_tensors_are_counted_before_they_take_memory():
     assert (count.n_elements, count.n_tensors) == (12, 1)
 
 
+@pytest.mark.parametrize("length", [10**9, 1025])
+def test_a_network_of_words_that_asks_for_gigabytes_is_refused(topics, tmp_path, length):
+    vectors = tmp_path / "vectors.txt"
+    words = sorted({word for text in topics[0] for word in text.split()})
+    vectors.write_text("\n".join(f"{word} {i % 7} {i % 5} {i % 3} 1" for i, word in enumerate(words)))
+    model = coterie.STCC(n_clusters=3, encoder=f"cnn:{vectors}", epochs=1, max_steps=2).fit(topics[0])
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(coterie.load(tmp_path / "model", allow=vectors).predict(topics[0]), model.labels_)
+    change(tmp_path / "model", lambda c: c["encoder"]["params"].update(max_length=length))
+    with pytest.raises(ArtifactError, match=r"`max_length` must be a whole number and >= 1 and <= 1024, got"):
+        coterie.load(tmp_path / "model", allow=vectors)
+
+
+@pytest.mark.parametrize("n", [0, 5])
+def test_weights_of_words_of_another_number_are_refused(folder, n):
+    save_file({"idf": np.ones(n)}, folder / "encoder.safetensors")
+    sign(folder)
+    with pytest.raises(ArtifactError, match=rf"21 words, but their weights have the shape \({n},\)"):
+        coterie.load(folder)
+
+
 # -- code, and encoders that are not part of the model
 
 CODE = """
@@ -224,6 +248,24 @@ def test_code_in_the_folder_of_an_encoder_is_never_run(poisoned, tmp_path, monke
     with pytest.raises(EncoderError, match="Cannot load the model"):
         coterie.make_encoder(f"transformer:{poisoned}").embed(["a text"])
     assert not (tmp_path / "ran").exists()
+
+
+def test_what_transformers_logs_about_a_folder_cannot_steer_a_terminal(poisoned, monkeypatch):
+    from logging import StreamHandler
+
+    from transformers.utils import logging
+
+    stream = io.StringIO()
+    handler = next(h for h in logging.get_logger("transformers").handlers if type(h) is StreamHandler)
+    monkeypatch.setattr(handler, "stream", stream)
+    config = json.loads((poisoned / "config.json").read_text()) | {"model_type": "own\x1b]0;owned\x07" + "x" * 10_000}
+    (poisoned / "config.json").write_text(json.dumps(config))
+    with pytest.raises(EncoderError, match="Cannot load the model"):
+        coterie.make_encoder(f"transformer:{poisoned}").embed(["a text"])
+    said = stream.getvalue()
+    assert "own\\x1b]0;owned\\x07" in said
+    assert "\x1b" not in said
+    assert len(said) < 5_000
 
 
 def test_a_model_that_names_another_folder_is_loaded_only_if_allowed(tiny_bert, topics, tmp_path):
@@ -271,7 +313,7 @@ def test_a_state_of_an_encoder_that_makes_no_numbers_is_refused(folder, value):
         (["goal", ["match"]], "not lists of words"),
         (5, "not lists of words"),
         (["goal"] * 21, "does not describe a model that this coterie can read .Duplicate"),
-        ([], "has shape"),
+        ([], "There are 0 words, but their weights have the shape"),
     ],
     ids=["no word", "no list", "twice", "none"],
 )
@@ -290,6 +332,7 @@ def test_a_vocabulary_that_cannot_be_used_is_refused_when_the_model_is_loaded(fo
         {"target": [0, 0, 2], "sizes": [1, 1]},
         {"target": [0, 0, "2"], "sizes": [1, 1, 1]},
         {"target": [0, 0, -1], "sizes": [1, 1, 1]},
+        {"target": [0, 0, 2], "sizes": [10**30, 1, 1]},
         {"target": 3},
         [1, 2],
     ],

@@ -67,6 +67,8 @@ def test_a_model_alone_can_be_edited_without_its_texts(invoke, folder, tmp_path)
         (["--merge", "1"], "--merge 1: write the numbers of at least two clusters"),
         (["--merge", "1,x"], "--merge 1,x: write the numbers"),
         (["--merge", "1,9"], "no cluster 9"),
+        (["--merge", "1," + "9" * 5_000], "write the numbers of at least two clusters"),
+        (["--rename", "9" * 5_000 + "=x"], "write the number of a cluster and its name"),
         (["--rename", "Billing"], "--rename Billing: write the number of a cluster and its name"),
         (["--rename", "1=a", "--rename", "1=b"], "names cluster 1 twice"),
         (["--rename", "1= "], "not blank"),

@@ -1,3 +1,4 @@
+import os
 import sys
 
 import numpy as np
@@ -166,3 +167,9 @@ def test_only_png_and_jpeg_are_decoded_whatever_a_file_is_called(tmp_path):
         hidden = (tmp_path / name).rename(tmp_path / f"{name}.png")
         with pytest.raises(InputError, match="None of the 1 images can be read"):
             check_images([hidden])
+
+
+def test_a_pipe_is_not_opened(folder, tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(InputError, match=r"None of the 1 images can be read: .*pipe\.png"):
+        check_images([tmp_path / "pipe.png"])

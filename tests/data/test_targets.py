@@ -1,5 +1,6 @@
 """What may be replaced, who may write at the same time, and what a killed process leaves behind."""
 
+import errno
 import json
 import os
 import resource
@@ -57,6 +58,14 @@ def test_a_folder_without_our_list_of_files_is_never_replaced(tmp_path, marker):
     (tmp_path / "coterie.json").write_text(marker)
     with pytest.raises(InputError, match="was not written by coterie"):
         check_folder(tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_foreign_folder_is_refused_before_all_its_files_are_listed(tmp_path, monkeypatch, overwrite):
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr(os, "walk", lambda *_, **__: pytest.fail("the whole disk is listed"))
+    with pytest.raises(InputError, match=r"was not written by coterie|is not empty"):
+        check_folder(tmp_path, overwrite=overwrite)
 
 
 def test_a_file_added_during_the_work_is_not_lost(ours):
@@ -128,6 +137,17 @@ def test_a_file_that_only_has_the_name_of_a_lock_is_kept(tmp_path):
         with exclusive(tmp_path / "out"):
             pass
     assert (tmp_path / ".out.lock").read_text() == "years of work"
+
+
+def test_a_disk_without_room_for_a_lock_is_an_error_that_names_the_target(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(InputError, match=rf"Cannot write {tmp_path / 'out'}: No space left on device"):
+        with exclusive(tmp_path / "out"):
+            pass
+    assert os.listdir(tmp_path) == []
 
 
 def test_two_names_are_exchanged_at_once(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.encoders.encoder import make_encoder
+from coterie.encoders.encoder import EncoderState, make_encoder
 from coterie.encoders.umap import lift
 from coterie.errors import InputError, MissingExtraError
 
@@ -53,5 +53,17 @@ def test_without_the_extra_it_is_named(topics, monkeypatch):
 def test_encoders_of_images_and_too_few_texts_are_refused():
     with pytest.raises(InputError, match="reads images; umap needs texts"):
         make_encoder("umap:image")
+    with pytest.raises(InputError, match="too many encoders inside each other"):
+        make_encoder("umap:" * 3_000 + "tfidf")
     with pytest.raises(InputError, match="at least 3 different texts, but there are 2"):
         make_encoder("umap:tfidf").fit(["one text", "another text"])
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [({"places": np.zeros((2, 4), np.float32)}, "places of"), ({"memory.check": np.zeros(3)}, "other tensors")],
+)
+def test_a_state_that_does_not_fit_is_refused(model, tensors, message):
+    state = model.encoder_.state()
+    with pytest.raises(InputError, match=message):
+        make_encoder("umap(n_components=3):tfidf").restore(EncoderState(state.tensors | tensors, state.words))

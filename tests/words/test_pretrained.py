@@ -23,12 +23,16 @@ def test_vectors_are_read_from_a_text_file(tmp_path, header):
     [
         ("red 1 2\nblue 1 2 3\n", "line 2: 3 numbers, expected 2"),
         ("red 1 2\nblue one two\n", "line 2: not a word followed by numbers"),
+        ("red 1 2\nblue nan 2\n", "line 2: not a word followed by numbers"),
+        ("red 1 1e60\n", "line 1: not a word followed by numbers"),
+        ("red\nblue\n", "line 1: not a word followed by numbers"),
+        ("\udcff\udcfe 1 2 \udc80\n", "line 1: not a word followed by numbers"),
         ("", "contains no word vectors"),
     ],
 )
 def test_wrong_files_are_refused(tmp_path, content, message):
     path = tmp_path / "vectors.txt"
-    path.write_text(content, encoding="utf-8")
+    path.write_text(content, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(InputError, match=message):
         load_word_vectors(str(path))
 

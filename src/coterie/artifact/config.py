@@ -15,6 +15,7 @@ from coterie.probabilities import Calibration, Merges
 _KINDS: dict[str, type] = {
     "method": str,
     "params": dict,
+    "params.n_clusters": int,
     "encoder": dict,
     "encoder.name": str,
     "encoder.params": dict,
@@ -54,7 +55,7 @@ def checked_calibration(values: dict[str, Any]) -> Calibration:
     return calibration
 
 
-def checked_merges(values: dict[str, Any], n_clusters: int) -> Merges:
+def checked_merges(values: dict[str, Any], n_clusters: int, n_items: int) -> Merges:
     """Return the clusters that were merged; raise :class:`ValueError` if they are not those of the model."""
     merges = Merges(**{name: tuple(numbers) for name, numbers in values.items()})
     numbers = [*merges.target, *merges.sizes]
@@ -63,6 +64,8 @@ def checked_merges(values: dict[str, Any], n_clusters: int) -> Merges:
     is_whole = len(merges.target) == len(merges.sizes) and len(merges.target) in (0, n_clusters)
     if not is_whole or any(k >= n_clusters or merges.target[k] != k for k in merges.target):
         raise ValueError(f"merges are not those of {n_clusters} clusters")
+    if sum(merges.sizes) > n_items:
+        raise ValueError(f"merges are not those of {n_items} items")
     return merges
 
 

@@ -122,7 +122,9 @@ class Artifact:
         """Return the saved cluster table; empty when the model was saved without one."""
         path = self.folder / _CLUSTERS
         with fitting(path):
-            return ClusterTable.from_dicts(read_json(path) if path.is_file() else [])
+            table = ClusterTable.from_dicts(read_json(path) if path.is_file() else [])
+            table.check(self.config["params"]["n_clusters"])
+            return table
 
     def tree(self) -> ClusterTree | None:
         """Return the saved tree; older models have none."""
@@ -154,14 +156,15 @@ class Artifact:
             _load_state(objective, tensors, self.folder / _WEIGHTS)
             objective.eval()
             objective.calibration = checked_calibration(self.config.get("calibration", {}))  # older models have none
-            objective.merges = checked_merges(self.config.get("merges", {}), model.n_clusters_)
+            objective.merges = checked_merges(self.config.get("merges", {}), model.n_clusters_, model.n_texts_)
             self._check_labels(model)
             model.clusters_ = self.clusters()
             if tree := self.tree():
                 model.tree_ = tree
             if encoder.input_type == "vectors":
                 model.n_features_in_ = encoder.dim
-            _try_once(model)
+            with limit:
+                _try_once(model)
             return model
 
     def _new_model(self, encoder: Encoder) -> Clusterer:
@@ -173,9 +176,7 @@ class Artifact:
         own = {"checkpoint": None, "log_dir": None, "encoder": type(encoder)(**encoder.params())}
         model = cls(**params | {name: value for name, value in own.items() if name in known})
         check_settings(model)
-        if not isinstance(model.n_clusters, int):
-            raise ArtifactError(f"{self.folder / _CONFIG}: n_clusters must be a number, got {model.n_clusters!r:.80}.")
-        model.n_clusters_, curve = model.n_clusters, self.config.get("n_clusters_curve")
+        model.n_clusters_, curve = params["n_clusters"], self.config.get("n_clusters_curve")
         model.n_clusters_curve_ = NClustersCurve.from_dict(curve) if curve else None
         texts = self.config["texts"]
         model.n_texts_, model.texts_sha256_ = texts["n"], texts["sha256"]
@@ -204,10 +205,15 @@ class Artifact:
 
     def _check_labels(self, model: Clusterer) -> None:
         """Refuse labels that are not those of the clusters, which would fail later or name a cluster that is none."""
-        labels, confidence = model.labels_, model.confidence_
-        is_whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == confidence.shape == (model.n_texts_,)
-        if not is_whole or not ((labels >= -1) & (labels < model.n_clusters_)).all():
-            raise ArtifactError(f"{self.folder / _WEIGHTS}: the labels are not those of {model.n_clusters_} clusters.")
+        found, shape = model.assignment_, (model.n_texts_,)
+        for labels, numbers in ((found.labels, found.confidence), (found.second, found.margin)):
+            is_whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == numbers.shape == shape
+            if not is_whole or not ((labels >= -1) & (labels < model.n_clusters_)).all():
+                raise ArtifactError(
+                    f"{self.folder / _WEIGHTS}: the labels are not those of {model.n_clusters_} clusters."
+                )
+            if not np.issubdtype(numbers.dtype, np.floating):
+                raise ArtifactError(f"{self.folder / _WEIGHTS}: the confidence has the type {numbers.dtype}.")
         for module in model.objective_.modules():
             if isinstance(module, KNNClassifier):
                 module.check(model.n_clusters_)

@@ -18,6 +18,7 @@ from coterie.cli.targets import reserve_default_folder, reserve_folder
 if TYPE_CHECKING:
     from coterie.clusterer import Clusterer
 
+_MAX_DIGITS = 9
 _EXAMPLE = "coterie edit MODEL --merge 3,7 --rename 2=Billing"
 
 
@@ -116,7 +117,7 @@ def _groups(merge: Sequence[str] | None) -> list[list[int]]:
     groups = []
     for text in merge or ():
         numbers = [part.strip() for part in text.split(",")]
-        if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
+        if len(numbers) < 2 or not all(map(_is_number, numbers)):
             raise InputError(f"--merge {text}: write the numbers of at least two clusters with commas, such as 3,7.")
         groups.append([int(number) for number in numbers])
     return groups
@@ -129,9 +130,14 @@ def _names(rename: Sequence[str] | None) -> dict[int, str]:
     names: dict[int, str] = {}
     for text in rename or ():
         number, equals, name = text.partition("=")
-        if not equals or not number.strip().isdecimal():
+        if not equals or not _is_number(number.strip()):
             raise InputError(f"--rename {text}: write the number of a cluster and its name, such as 2=Billing.")
         if int(number) in names:
             raise InputError(f"--rename names cluster {int(number)} twice.")
         names[int(number)] = name
     return names
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is the number of a cluster."""
+    return text.isdecimal() and len(text) <= _MAX_DIGITS

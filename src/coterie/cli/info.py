@@ -34,7 +34,7 @@ def info(model: options.Model, as_json: options.Json = False) -> None:
 
 def _rows(config: dict[str, Any]) -> dict[str, str]:
     """Return the first table: what the model is, and where it comes from."""
-    from coterie.probabilities import Merges
+    from coterie.artifact.config import checked_merges
     from coterie.training.guard import Verdict
     from coterie.wording import count
 
@@ -49,7 +49,7 @@ def _rows(config: dict[str, Any]) -> dict[str, str]:
     }
     if guard := notes.get("guard"):
         rows["training"] = str(Verdict(**guard))
-    if merged := Merges(**config.get("merges", {})).groups:
+    if merged := checked_merges(config.get("merges", {}), config["params"]["n_clusters"], n_texts).groups:
         rows["merged"] = ", ".join(" + ".join(map(str, group)) for group in merged)
     return rows
 

@@ -140,7 +140,8 @@ def _images(source: Path, **text_options: Any) -> Input:
     if source.is_dir():
         return read_folder(str(source), **text_options)
     from coterie.data.files import read_table
+    from coterie.data.text_column import text_column
 
     table = without_results(read_table(source))
-    names = table.columns["file"]
+    names = table.columns[text_column(table.columns, "file")]
     return Input(table, ("file",), names, [Path(name) for name in names], "images", source.name)

@@ -261,6 +261,8 @@ def _square(pillow: ModuleType, image: Any, side: int, channels: int) -> Pixels:
 @contextmanager
 def _open(pillow: ModuleType, path: Path) -> Iterator[Any]:
     """Open an image of any size; Pillow's limit is fixed, so ours is checked instead."""
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise OSError("not a file")
     limit = pillow.Image.MAX_IMAGE_PIXELS
     pillow.Image.MAX_IMAGE_PIXELS = None
     try:

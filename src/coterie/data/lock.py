@@ -54,10 +54,20 @@ def _acquire(path: Path, target: Path) -> int | None:
             os.close(descriptor)
             return None
         if _is_named(descriptor, path):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{_MARK} {os.getpid()} {platform.node()}\n".encode(), 0)
+            _sign(descriptor, path, target)
             return descriptor
         os.close(descriptor)  # its owner deleted the file before it released the lock
+
+
+def _sign(descriptor: int, path: Path, target: Path) -> None:
+    """Write who holds the lock."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{_MARK} {os.getpid()} {platform.node()}\n".encode(), 0)
+    except OSError as error:  # a full disk
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+        raise InputError(f"Cannot write {target}: {error.strerror}.") from None
 
 
 def _open(path: Path, target: Path) -> int:

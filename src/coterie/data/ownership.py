@@ -43,18 +43,17 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file, not a folder, so it is not replaced. Name another folder.")
-    found = _entries(folder)
-    if not found:
+    if all(is_from_file_manager(name) for name in os.listdir(folder)):
         return
     if not overwrite:
         raise InputError(f"The folder {folder} is not empty. Name a new one, or replace it: {_HOW}.")
     listed = _listed(folder)
-    if listed is None:
+    if listed is None:  # said before all that is in it is listed: it may be a whole disk
         raise InputError(
             f"The folder {folder} was not written by coterie (it has no {MARKER}), so it is not replaced. "
             "Name another folder."
         )
-    if foreign := sorted(found - listed):
+    if foreign := sorted(_entries(folder) - listed):
         raise InputError(
             f"The folder {folder} has the file {foreign[0]!r}, which coterie did not write, so the folder is not "
             "replaced. Move the file away, or name another folder."

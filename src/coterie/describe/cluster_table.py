@@ -10,6 +10,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.describe.json_values import check_kind, check_texts
 from coterie.describe.keywords import keywords
 from coterie.describe.names import cluster_names, fallback_name
 from coterie.describe.quality import Quality
@@ -21,6 +22,9 @@ _N_NAME_TERMS = 8  # keywords that names are chosen from, however many are shown
 _N_TYPICAL = 5  # typical texts that names are chosen from
 _QUALITY = ("cohesion", "stability", "nearest")
 _COLUMNS = ("cluster", "name", "size", "share", "confidence", *_QUALITY, "keywords", "examples")
+_KINDS: dict[str, type] = {
+    "name": str, "size": int, "share": float, "confidence": float, "cohesion": float, "stability": float, "nearest": int
+}  # fmt: skip
 
 
 class TopicLike(Protocol):
@@ -43,6 +47,13 @@ class TopicSummary:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {"weight": self.weight, "words": self.words}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TopicSummary:
+        """Return the topic that :meth:`as_dict` was called on."""
+        check_kind(values, "weight", float)
+        check_texts(values, "words")
+        return cls(values["weight"], values["words"])
 
 
 @dataclass(frozen=True)
@@ -72,11 +83,14 @@ class ClusterRow:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ClusterRow:
         """Return the row that :meth:`as_dict` was called on; older models stored neither name nor quality."""
-        if not all(isinstance(text, str) for text in (*values["keywords"], *values["examples"])):
-            raise TypeError("keywords and examples must be texts")
+        check_kind(values, "cluster", int)
+        for name in ("keywords", "examples"):
+            check_texts(values, name)
         missing = dict.fromkeys(_QUALITY)
         values = {"name": fallback_name(values["cluster"], values["keywords"])} | missing | values
-        topics = [TopicSummary(**topic) for topic in values.get("topics", [])]
+        for name, kind in _KINDS.items():
+            check_kind(values, name, kind, optional=name in _QUALITY)
+        topics = [TopicSummary.from_dict(topic) for topic in values.get("topics", [])]
         given = values.get("has_given_name") is True
         return cls(**{name: values[name] for name in _COLUMNS}, topics=topics, has_given_name=given)
 
@@ -121,6 +135,13 @@ class ClusterTable(Sequence[ClusterRow]):
     def without(self, clusters: Collection[int]) -> ClusterTable:
         """Return the table without the rows of some clusters."""
         return ClusterTable(row for row in self._rows if row.cluster not in clusters)
+
+    def check(self, n_clusters: int) -> None:
+        """Raise :class:`ValueError` if this is not the table of ``n_clusters`` clusters."""
+        numbers = [row.cluster for row in self._rows]
+        named = numbers + [row.nearest for row in self._rows if row.nearest is not None]
+        if len(set(numbers)) < len(numbers) or any(number >= n_clusters for number in named):
+            raise ValueError(f"it is not the table of {n_clusters} clusters")
 
     def quality(self, n_clusters: int) -> list[Quality | None]:
         """Return the quality of each cluster (K); None where it is not known."""

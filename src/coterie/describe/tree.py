@@ -16,6 +16,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from coterie.arrays import unit_rows
 from coterie.contracts import Labels, Vectors
 from coterie.describe.cluster_table import ClusterTable
+from coterie.describe.json_values import check_kind, check_texts
 from coterie.describe.keywords import Pairs, Words, choose_keywords, count_words
 from coterie.errors import CoterieError
 from coterie.printable import printable
@@ -24,6 +25,7 @@ _WORD_WEIGHT = 0.3  # of the words in the similarity of two clusters
 _GROUP_SIZE = 3  # clusters of a group, on average
 _N_KEYWORDS = 5
 _ROOT = "All"
+_MAX_LEVELS = 50  # each has a third of the groups of the one below
 _Counts = tuple[list[Words], list[Pairs]]
 _Term = TypeVar("_Term")
 
@@ -44,10 +46,16 @@ class TreeNode:
         return own | {"children": [child.as_dict() for child in self.children]}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TreeNode:
+    def from_dict(cls, values: Mapping[str, Any], level: int = 0) -> TreeNode:
         """Return the node that :meth:`as_dict` was called on."""
-        children = tuple(cls.from_dict(child) for child in values["children"])
-        return cls(values["name"], values["size"], list(values["keywords"]), values["cluster"], children)
+        if level > _MAX_LEVELS:
+            raise ValueError(f"the tree has more than {_MAX_LEVELS} levels")
+        for name, kind in (("name", str), ("size", int), ("children", list)):
+            check_kind(values, name, kind)
+        check_kind(values, "cluster", int, optional=True)
+        check_texts(values, "keywords")
+        children = tuple(cls.from_dict(child, level + 1) for child in values["children"])
+        return cls(values["name"], values["size"], values["keywords"], values["cluster"], children)
 
     def walk(self, level: int = 0) -> Iterator[tuple[int, TreeNode]]:
         """Yield this node and all nodes below it, each with its level."""

@@ -14,7 +14,7 @@ from coterie.hyper import hyper
 class CNNEncoder(SifEncoder, name="cnn"):
     """Convolutions over word vectors, for methods that train; for others the embeddings of `sif`."""
 
-    max_length: int = hyper(32, "words read of each text; the rest is ignored", ge=1)
+    max_length: int = hyper(32, "words read of each text; the rest is ignored", ge=1, le=1024)
     dropout: float = hyper(0.1, "of the word vectors, in training", ge=0, lt=1)
 
     def network(self, trainable_layers: int | None = None) -> Network:

@@ -187,14 +187,22 @@ def make_encoder(spec: EncoderLike) -> Encoder:
         custom: Any = import_module("coterie.encoders.custom")
         custom.check_custom(spec)
         encoder = custom.CustomEncoder(model=spec)
-    elif is_joined(spec):
-        joined: Any = ENCODERS[_JOINED]
-        encoder = joined(encoders=spec)
     else:
-        name, given = parse(str(spec), ENCODERS, kind="encoder")
-        encoder = ENCODERS[name](**given)
+        try:
+            encoder = _from_spec(spec)
+        except RecursionError:
+            raise InputError("The encoder names too many encoders inside each other.") from None
     check_settings(encoder)
     return encoder
+
+
+def _from_spec(spec: str | list[Any]) -> Encoder:
+    """Return the encoder that a text or a list names."""
+    if is_joined(spec):
+        name, given = _JOINED, {"encoders": spec}
+    else:
+        name, given = parse(str(spec), ENCODERS, kind="encoder")
+    return ENCODERS[name](**given)
 
 
 _JOINED = "joined"

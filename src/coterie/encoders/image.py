@@ -20,6 +20,7 @@ from coterie.errors import InputError
 from coterie.hyper import hyper
 
 _GRAY_LEVELS: Colors = ((0.5,), (0.25,))  # the same for every channel: the first batch norm does the rest
+_MAX_SIZE = 1024  # pixels: N images take N * 3 * size ** 2 bytes
 _SAMPLE = 256  # images for the initial batch-norm statistics
 
 
@@ -32,7 +33,7 @@ class ImageEncoder(Encoder, name="image"):
 
     model: str = hyper("", "folder or hub id of a vision model, also image:MODEL; empty: a ResNet from scratch")
     size: int | None = hyper(
-        None, "side length that images are resized to; none: their own up to 32, or the model's", ge=4
+        None, "side length that images are resized to; none: their own up to 32, or the model's", ge=4, le=_MAX_SIZE
     )
     width: int = hyper(32, "channels of the ResNet's first stage; the last has four times as many", ge=1)
     blocks: int = hyper(1, "residual blocks in each of its three stages", ge=1)
@@ -90,6 +91,8 @@ class ImageEncoder(Encoder, name="image"):
     def restore(self, state: EncoderState) -> None:
         """Load the shape."""
         height, width, channels = (int(n) for n in state.tensors["shape"])
+        if height != width or not 1 <= height <= _MAX_SIZE or channels not in (1, 3):
+            raise InputError(f"Images of the shape {(height, width, channels)} are not those that coterie reads.")
         self._shape = (height, width, channels)
 
     def fingerprint(self) -> str:

@@ -11,6 +11,7 @@ from coterie.arrays import row_chunks
 from coterie.contracts import Items, Vectors
 from coterie.encoders.bow import BowEncoder
 from coterie.encoders.encoder import EncoderState
+from coterie.errors import InputError
 
 
 class TfidfEncoder(BowEncoder, name="tfidf"):
@@ -38,5 +39,8 @@ class TfidfEncoder(BowEncoder, name="tfidf"):
     def restore(self, state: EncoderState) -> None:
         """Load both."""
         super().restore(state)
+        idf = state.tensors["idf"]
+        if idf.shape != (self.dim,):
+            raise InputError(f"There are {self.dim} words, but their weights have the shape {idf.shape}.")
         self._weights = TfidfTransformer()
-        self._weights.idf_ = state.tensors["idf"]
+        self._weights.idf_ = idf

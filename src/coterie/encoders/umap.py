@@ -110,9 +110,13 @@ class UmapEncoder(Encoder, name="umap"):
         self._places = torch.from_numpy(state.tensors["places"])
         tensors = _below(state.tensors, "memory.")
         self._memory = KNNClassifier(len(tensors["mean"]), tensors["neighbors"].shape[1])
+        if tensors.keys() != dict(self._memory.named_buffers()).keys():
+            raise InputError("The state of the encoder 'umap' has other tensors than it stores.")
         for name, value in tensors.items():
             setattr(self._memory, name, torch.from_numpy(value))
         self._memory.check(1)
+        if self._places.shape != (len(tensors["neighbors"]), self.dim):
+            raise InputError(f"The places of the encoder 'umap' have the shape {tuple(self._places.shape)}.")
 
     def fingerprint(self) -> str:
         """Return the hash of the weights of the encoder below."""

@@ -59,15 +59,14 @@ def _from_text_file(path: Path) -> WordVectors:
         raise InputError(f"There is no file of word vectors at {path}. Use 'glove', or a GloVe text file.")
     row: dict[str, int] = {}
     vectors: list[NDArray[np.float32]] = []
-    with path.open(encoding="utf-8") as lines:
+    with path.open(encoding="utf-8", errors="surrogateescape") as lines:
         for number, line in enumerate(lines, start=1):
             word, *numbers = line.rstrip().split(" ")
             if number == 1 and len(numbers) == 1:
                 continue  # header of word2vec: number of words, dimension
-            try:
-                vector = np.array(numbers, dtype=np.float32)
-            except ValueError:
-                raise InputError(f"{path}, line {number}: not a word followed by numbers.") from None
+            vector = _numbers(numbers)
+            if vector is None:
+                raise InputError(f"{path}, line {number}: not a word followed by numbers.")
             if vectors and len(vector) != len(vectors[0]):
                 raise InputError(f"{path}, line {number}: {len(vector)} numbers, expected {len(vectors[0])}.")
             row[word] = len(vectors)
@@ -75,3 +74,13 @@ def _from_text_file(path: Path) -> WordVectors:
     if not vectors:
         raise InputError(f"{path} contains no word vectors.")
     return WordVectors(row, np.stack(vectors), sha256_of_file(path))
+
+
+def _numbers(texts: list[str]) -> NDArray[np.float32] | None:
+    """Return the numbers of a word; None if they are none, or not finite."""
+    try:
+        with np.errstate(over="ignore"):
+            vector = np.array(texts, dtype=np.float32)
+    except ValueError:
+        return None
+    return vector if len(vector) and np.isfinite(vector).all() else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ import torch
 from torch import nn
 
 from coterie.errors import EncoderError
+from coterie.printable import printable_lines, shorten
 from coterie.seeding import CONSTRUCTION
 
 _UNREADABLE = (
@@ -21,6 +24,20 @@ _UNREADABLE = (
     TypeError, ValueError,
 )  # fmt: skip
 """What transformers raises for a folder whose files are not those of a model."""
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+_MAX_LOG = 4_000  # characters of a message
+
+
+class _PrintableLog(logging.Filter):
+    """Makes what transformers logs safe to print: its messages repeat names from the files of a model."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg = printable_lines(shorten(_COLOR.sub("", record.getMessage()), _MAX_LOG))
+        record.args = ()
+        return True
+
+
+_PRINTABLE_LOG = _PrintableLog()
 
 
 def loading_options(source: str) -> dict[str, Any]:
@@ -93,9 +110,14 @@ def reading_weights() -> Iterator[None]:
 
 @contextmanager
 def without_progress_bars() -> Iterator[None]:
-    """Switch the progress bars of transformers off: reading 100 tensors takes no time. One thread loads at a time."""
+    """Switch the progress bars of transformers off: reading 100 tensors takes no time. One thread loads at a time.
+
+    What transformers logs is printable from then on.
+    """
     from transformers.utils import logging as transformers_logging
 
+    for handler in transformers_logging.get_logger("transformers").handlers:
+        handler.addFilter(_PRINTABLE_LOG)
     with CONSTRUCTION:
         enabled = transformers_logging.is_progress_bar_enabled()
         transformers_logging.disable_progress_bar()
