@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.words.stop_words import STOP_WORDS
-from coterie.words.vocabulary import BagOfWords, Vocabulary, split_words
+from coterie.words.vocabulary import BagOfWords, Vocabulary, _split_by_characters, split_words
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,11 @@ def test_split_words_accepts_any_text_and_splits_its_own_words_the_same_way(text
     words = split_words(text)
     assert all(words)
     assert split_words(" ".join(words)) == [part for word in words for part in split_words(word)]
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_texts_are_split_like_all_others(text):
+    assert split_words(text) == _split_by_characters(text)
 
 
 @settings(max_examples=50)

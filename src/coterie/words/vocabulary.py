@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _UNSPACED = (
     (0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF),
 )  # fmt: skip
+_ASCII_RUN = re.compile("[a-z0-9_+#]+")  # what `_kind` calls letters
 _VARIATION_SELECTORS = (0xFE00, 0xFE0F)
 _SKIN_TONES = (0x1F3FB, 0x1F3FF)
 
@@ -50,6 +52,18 @@ def split_words(text: str) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
+    if not text.isascii():
+        return _split_by_characters(text)
+    words: list[str] = []
+    for run in _ASCII_RUN.findall(text.lower()):
+        if not run.isalnum():  # it has _, + or #
+            words += _words_of_run(run, "letters")
+        elif len(run) > 1 and not run.isdigit():
+            words.append(run)
+    return words
+
+
+def _split_by_characters(text: str) -> list[str]:
     characters = (char for char in text.lower() if _kind(char) != "ignored")
     words: list[str] = []
     for kind, run in groupby(characters, _kind):
