@@ -33,6 +33,7 @@ from coterie.datasets import debian, wordnet
 from coterie.encoders.encoder import ENCODERS, Encoder
 from coterie.methods import neighbors
 from parts import Parts
+from record import record
 from timing import elapsed
 
 N_NEW = 2_000
@@ -104,6 +105,12 @@ def main() -> None:
         model = coterie.load(out)
         milliseconds = 1000 * elapsed(lambda: model.predict(texts)) / N_NEW
         print(f"    a new text, in a batch of {N_NEW:,}: {milliseconds:.2f} ms")
+        record(
+            "file", encoder=given.encoder, n=given.texts, k=100, wall_seconds=round(seconds),
+            seconds={"all": round(processor), **{name: round(value) for name, value in parts.seconds.items()}},
+            peak_gb=peak, peaks={name: round(value, 2) for name, value in parts.peaks.items()},
+            predict_ms=round(milliseconds, 2),
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -18,6 +18,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
+from coterie.evaluation.metrics import agreement
+from record import record
+
 WAYS = {"one process, two threads": (1, 2), "two processes, one thread each": (2, 1)}
 
 
@@ -68,8 +73,9 @@ def main() -> None:
     for way, value in seconds.items():
         print(f"{way}: {value:.2f} s a step ({found[way][0]['steps']} steps)")
     one, two = seconds.values()
-    labels = {json.dumps(run["labels"]) for runs in found.values() for run in runs}
-    print(f"steps of two processes a second, relative to one: {one / two:.2f}; labels are equal: {len(labels) == 1}")
+    same = agreement(*(np.array(runs[0]["labels"]) for runs in found.values()))["acc"]
+    print(f"steps of two processes a second, relative to one: {one / two:.2f}; equal labels: {same:.1%}")
+    record("processes", n_steps=found[way][0]["steps"], rounds=given.rounds, step_seconds=seconds, equal_labels=same)
 
 
 if __name__ == "__main__":

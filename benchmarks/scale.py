@@ -41,9 +41,9 @@ from coterie.experiments.runner import peak_gb
 from coterie.knn import graph as graph_module
 from coterie.knn.classifier import KNNClassifier
 from coterie.methods import neighbors
+from record import OUT
 from timing import elapsed
 
-OUT = Path("benchmarks") / "results" / "scale.jsonl"
 SIZES = [10_000, 30_000, 100_000, 300_000, 1_000_000]
 REAL_SETS = ["tweet", "googlenews-ts", "stackoverflow", "biomedical"]
 DIM = 384
