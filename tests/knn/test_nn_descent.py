@@ -4,6 +4,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from coterie import arrays
 from coterie.arrays import unit_rows
 from coterie.data.user_cache import is_private
 from coterie.knn.graph import KNNGraph, knn_graph
@@ -30,6 +31,16 @@ def test_most_nearest_neighbors_are_found_and_never_the_row_itself(x):
     exact = knn_graph(x, 10).indices
     recall = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(indices, exact, strict=True)])
     assert recall > 0.9
+
+
+def test_very_many_rows_are_not_copied_and_have_the_same_neighbors(x, monkeypatch):
+    expected, similarities = nn_descent(x, 10)
+    monkeypatch.setattr(arrays, "EXACT_LIMIT", 100)
+    monkeypatch.setattr("pynndescent.pynndescent_.normalize", None)  # it makes the copy
+    found, cosines = nn_descent(x, 10)
+    assert (found == expected).mean() > 0.99
+    np.testing.assert_allclose(cosines, similarities, atol=1e-3)
+    np.testing.assert_allclose(cosines, np.einsum("bd,bkd->bk", x, x[found]), atol=1e-5)
 
 
 def test_from_rows_that_are_near_by_other_features_as_many_are_found(x):

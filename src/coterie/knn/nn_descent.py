@@ -14,10 +14,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.arrays import FIT_FACTOR, is_large
 from coterie.contracts import Vectors
 from coterie.data.user_cache import is_private, user_cache
 from coterie.progress import Advance, has_listener, track
@@ -46,7 +48,7 @@ def nn_descent(x: Vectors, k: int, *, near: NDArray[np.int64] | None = None) -> 
         warnings.filterwarnings("ignore", ".*Cannot cache compiled function")  # numba compiles it again
         indices, distances = NNDescent(
             x,
-            metric="dot",
+            **_metric(len(x)),
             n_neighbors=n_searched,
             n_iters=max_rounds,
             random_state=0,
@@ -54,7 +56,24 @@ def nn_descent(x: Vectors, k: int, *, near: NDArray[np.int64] | None = None) -> 
             verbose=has_listener(),
             init_graph=None if near is None else near.astype(np.int32),
         ).neighbor_graph
-    return _without_self(indices.astype(np.int64), 1 - distances.astype(np.float32), k)
+    distances = distances.astype(np.float32)
+    similarities = np.exp2(-distances) if _is_function(len(x)) else 1 - distances
+    return _without_self(indices.astype(np.int64), similarities, k)
+
+
+def _metric(n: int) -> dict[str, Any]:
+    """Return the metric as pynndescent takes it: its name, or for very many rows the function that the name stands for.
+
+    By the name, pynndescent makes a copy of all rows to scale them to unit length. By the function it takes them as
+    they are, and returns -log2 of the cosine as the distance.
+    """
+    from pynndescent.distances import alternative_dot
+
+    return {"metric": alternative_dot, "angular_trees": True} if _is_function(n) else {"metric": "dot"}
+
+
+def _is_function(n: int) -> bool:
+    return is_large(n, factor=FIT_FACTOR)
 
 
 @contextmanager
