@@ -14,9 +14,12 @@ import torch
 from coterie.arrays import unit_rows
 from coterie.clusterer import METHODS, Clusterer
 from coterie.clustering.mixture import Evidence, neighbor_weights
+from coterie.clustering.starts import JOINT_WORD_WEIGHT
 from coterie.contracts import Corpus, Labels, Network, Objective
 from coterie.errors import InputError, TrainingError
 from coterie.knn.graph import knn_graph
+from coterie.knn.neighborhood import word_features
+from coterie.words.tfidf_svd import fuse
 from coterie.words.vocabulary import Vocabulary
 
 MIXTURE = "neighbors"
@@ -62,14 +65,16 @@ def fit_final_assigner(objective: Objective, corpus: Corpus, seed: int) -> None:
         ) from error
 
 
-def evidence_of(corpus: Corpus) -> Evidence:
-    """Return what a mixture explains: embeddings, neighbors, and words where the items are texts."""
+def evidence_of(corpus: Corpus, n_clusters: int, seed: int) -> Evidence:
+    """Return what the mixture explains: embeddings, and for texts words; neighbors are near by both."""
     e, counts = unit_rows(corpus.h.numpy()), corpus.counts.double().numpy()
-    words = None
+    words, near_by = None, e
     if isinstance(corpus.items, list):
         vocabulary = Vocabulary.from_texts(corpus.items, min_df=_MIN_DF, max_df=_MAX_DF)
         words = vocabulary.incidence(corpus.items, max_sum=_MAX_WORDS) if vocabulary.words else None
-    return Evidence(e, counts, words, neighbor_weights(knn_graph(e, _N_NEIGHBORS), counts))
+        features = word_features(corpus.items, n_clusters, seed=seed)
+        near_by = e if features is None else fuse(e, features, JOINT_WORD_WEIGHT)
+    return Evidence(e, counts, words, neighbor_weights(knn_graph(near_by, _N_NEIGHBORS), counts))
 
 
 def closing_notes(model: Clusterer | None) -> dict[str, Any]:

@@ -252,7 +252,7 @@ class DeepClusterer(Clusterer):
         """Return what the guard judges by; None where images are near in pixels only, which says little."""
         if self.guard == "off" or (from_scratch and fit.encoder.input_type == "images"):
             return None
-        return evidence_of(corpus)
+        return evidence_of(corpus, self.n_clusters_, fit.seed)
 
     def _untrained(self, method: str, corpus: Corpus, seed: int) -> Clusterer:
         """Return a model of a method that trains nothing, fitted to the embeddings of the corpus."""

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.losses.contrastive import cluster_contrast, nt_xent
+from coterie.losses.contrastive import cluster_contrast, nt_xent, nt_xent_between_clusters
 
 
 def slow_nt_xent(z_1, z_2, tau, *, positive_in_denominator=True):
@@ -57,6 +57,20 @@ def test_nt_xent_gradients_equal_those_of_the_slow_loop(tau, positive_in_denomin
     for z, expected in zip(fast, slow, strict=True):
         assert float(expected.grad.norm()) > 1e-3
         torch.testing.assert_close(z.grad.double(), expected.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_nt_xent_between_clusters_equals_slow_loop_and_is_zero_without_negatives():
+    z_1, z_2 = two_views(4)
+    labels = torch.tensor([0, 0, 1, 2, 0, 1, 1, 2])
+    z = [v / v.norm() for v in (*z_1.double(), *z_2.double())]
+    losses = []
+    for i in range(8):
+        kept = [j for j in range(8) if j == (i + 4) % 8 or labels[j] != labels[i]]
+        terms = [math.exp(float(z[i] @ z[j]) / 0.5) for j in kept]
+        losses.append(-math.log(terms[kept.index((i + 4) % 8)] / sum(terms)))
+    loss = nt_xent_between_clusters(z_1, z_2, labels, tau=0.5)
+    assert loss.item() == pytest.approx(sum(losses) / 8, rel=1e-5)
+    assert nt_xent_between_clusters(z_1, z_2, torch.zeros(8), tau=0.5).item() == 0
 
 
 @in_denominator

@@ -29,16 +29,23 @@ def objective():
     return objective, h
 
 
-def test_both_terms_are_those_of_the_equation(objective):
+@pytest.mark.parametrize("negatives", ["other_clusters", "all"])
+def test_both_terms_are_those_of_the_equation(objective, negatives):
     objective, h = objective
     rows = torch.tensor([0, 4, 5, 6])
     neighbors = torch.tensor([3, 1, 2, 7])
-    terms = objective.refine(Batch(rows, h[rows], (h[neighbors],)))
+    objective.hp.negatives = negatives
+    terms = objective.refine(Batch(rows, h[rows], (h[neighbors],), (neighbors,)))
     z = [F.normalize(v, dim=0) for v in (*h[rows], *h[neighbors])]
+    labels = [0, 1, 2, 0, 0, 1, 2, 1]  # of the rows and of their neighbors
     instance = 0.0
     for i in range(8):
         other = (i + 4) % 8
-        total = sum(math.exp(float(z[i] @ z[j]) / 0.2) for j in range(8) if j != i)
+        total = sum(
+            math.exp(float(z[i] @ z[j]) / 0.2)
+            for j in range(8)
+            if j == other or (j != i and (negatives == "all" or labels[i] != labels[j]))
+        )
         instance -= math.log(math.exp(float(z[i] @ z[other]) / 0.2) / total) / 8
     mu = [F.normalize(center, dim=0) for center in objective.mu.detach()]
     pseudo = 0.0
@@ -52,7 +59,7 @@ def test_both_terms_are_those_of_the_equation(objective):
 def test_a_batch_without_a_sure_text_has_no_pseudo_label_term(objective):
     objective, h = objective
     rows = torch.tensor([6, 7])
-    assert objective.refine(Batch(rows, h[rows], (h[rows],))).keys() == {"instance"}
+    assert objective.refine(Batch(rows, h[rows], (h[rows],), (rows,))).keys() == {"instance"}
 
 
 def test_pseudo_labels_are_those_of_a_mixture_that_starts_from_them(topics):

@@ -130,7 +130,7 @@ def test_the_baseline_is_kmeans_on_the_pretrained_embeddings(topics):
     distinct = sorted(set(texts))
     labels = kmeans.predict(distinct)
     corpus = Corpus(distinct, torch.from_numpy(kmeans.transform(distinct)), torch.ones(len(distinct)))
-    assert model.guard_.baseline == pytest.approx(Guard("on", evidence_of(corpus), labels, 5).score(labels))
+    assert model.guard_.baseline == pytest.approx(Guard("on", evidence_of(corpus, 5, seed=0), labels, 5).score(labels))
 
 
 @pytest.mark.parametrize(("lr", "reason"), [(1e30, "too similar"), (1e38, "contain NaN or infinity")])
@@ -197,6 +197,15 @@ def test_training_ends_when_the_time_is_up_and_its_last_epoch_is_judged(train, t
     assert 3 <= trained.history[-1]["step"] < 20
     assert "guard" in trained.history[-1]
     assert train(toy, stopping=Stopping(deadline=time.perf_counter() - 1)).history == []
+
+
+def test_with_a_deadline_progress_is_the_larger_share_of_steps_and_time(monkeypatch):
+    now, shown = [10.0], []
+    monkeypatch.setattr("coterie.training.stopping.time.perf_counter", lambda: now[0])
+    advance = Stopping(deadline=20.0).counted(lambda done, note="": shown.append(done), 5, 100)
+    for now[0], steps in ((10.2, 1), (14.0, 1), (14.1, 50), (30.0, 1)):
+        advance(steps, note="loss")
+    assert np.cumsum(shown).tolist() == [5, 6, 40, 57, 100]
 
 
 def test_a_fit_keeps_its_time_budget(topics):

@@ -27,6 +27,21 @@ def nt_xent(z_1: Tensor, z_2: Tensor, *, tau: float, positive_in_denominator: bo
     return (negatives.logsumexp(dim=1) - positive.squeeze(1)).mean()
 
 
+def nt_xent_between_clusters(z_1: Tensor, z_2: Tensor, labels: Tensor, *, tau: float) -> Tensor:
+    r"""Return the NT-Xent loss of two views z_1, z_2 (B, d) in which only rows of other clusters are negatives.
+
+    .. math::
+        \ell_i = -\log \frac{\exp(\cos(z_i, z_{i'}) / \tau)}
+                           {\sum_{j = i' \vee y_j \neq y_i} \exp(\cos(z_i, z_j) / \tau)}
+
+    averaged over the 2B rows with the clusters ``labels`` (2B,). It is 0 for a row without negatives.
+    """
+    z = F.normalize(torch.cat([z_1, z_2]).float(), dim=1)  # (2B, d)
+    other_view = torch.arange(len(z), device=z.device).roll(len(z_1))  # (2B,), i' of each row i
+    left_out = (labels[:, None] == labels).scatter(1, other_view[:, None], value=False)  # (2B, 2B), also i itself
+    return F.cross_entropy((z @ z.T / tau).masked_fill(left_out, -torch.inf), other_view)
+
+
 def cluster_contrast(q_1: Tensor, q_2: Tensor, *, tau: float, positive_in_denominator: bool) -> Tensor:
     """Return the NT-Xent loss of clusters. AECL Eq. 10-11, L_C.
 

@@ -1,14 +1,16 @@
 r"""refine: improves the clusters of `neighbors` by training the encoder on them.
 
-Training brings neighbors together, and texts to the center of their cluster where the mixture is sure of it. Every
-epoch the mixture is fitted again to the new vectors, and its clusters are the next pseudo-labels:
+Training brings neighbors together and away from texts of other clusters, and texts to the center of their cluster where
+the mixture is sure of it. Every epoch the mixture is fitted again to the new vectors, and its clusters are the next
+pseudo-labels:
 
 .. math::
     L = \eta\, L_I + \lambda \, \frac{1}{|S|} \sum_{i \in S} -\log
         \frac{\exp(s \cos(h_i, \mu_{y_i}))}{\sum_k \exp(s \cos(h_i, \mu_k))}, \qquad S = \{i : \max_k q_{ik} > t\}
 
-L_I is the NT-Xent loss of a text and one of its neighbors, q and y = argmax q are those of the mixture, and the second
-sum is taken over the text and over its neighbor.
+L_I is the NT-Xent loss of a text and one of its neighbors whose negatives are the texts of other clusters, q and
+y = argmax q are those of the mixture, and the second sum is taken over the text and over its neighbor. Were texts of
+the same cluster pushed apart, too, large clusters would lose texts to small ones.
 
 Paper: none; the losses are those of SCCL (instances) and ClusterBERT (pseudo-labels) - Code: this file
 """
@@ -29,13 +31,13 @@ from coterie.deep import DeepClusterer
 from coterie.encoders.encoder import Encoder
 from coterie.encoders.networks.linear import LinearNetwork
 from coterie.hyper import hyper
-from coterie.losses.contrastive import nt_xent
+from coterie.losses.contrastive import nt_xent, nt_xent_between_clusters
 
 
 class Refine(DeepClusterer, name="refine"):
     """Improves the clusters of `neighbors` by training the last layers of the encoder on them, for minutes."""
 
-    epochs: int = hyper(5, "how often the mixture is fitted again", ge=0)
+    epochs: int = hyper(3, "how often the mixture is fitted again", ge=0)
     epoch_steps: int | None = hyper(30, "steps between two fits of the mixture; none: one pass over the texts", ge=1)
     max_steps: int | None = hyper(None, "stop after this many steps even if epochs are left; none: no limit", ge=0)
     batch_size: int = hyper(100, "texts of a batch", symbol="B", ge=2)
@@ -47,6 +49,9 @@ class Refine(DeepClusterer, name="refine"):
     schedule: Literal["constant", "linear"] = hyper("constant", "of the learning rates: constant, or linear decay")
     patience: int | None = hyper(2, "stop after so many epochs without a higher score of the guard", ge=1)
     instance_weight: float = hyper(1.0, "weight of the instance loss between neighbors", symbol="η", ge=0)
+    negatives: Literal["all", "other_clusters"] = hyper(
+        "other_clusters", "texts of a batch that the instance loss pushes apart: all, or those of other clusters"
+    )
     temperature: float = hyper(0.1, "temperature of the instance loss", symbol="τ", gt=0)
     pseudo_label_weight: float = hyper(1.0, "weight of the pseudo-labels", symbol="λ", ge=0)
     threshold: float = hyper(0.9, "minimum probability of a pseudo-label", symbol="t", ge=0, le=1)
@@ -111,13 +116,20 @@ class RefineObjective(Objective):
     def refine(self, batch: Batch) -> Terms:
         """Return both terms of L."""
         h, h_1 = self.network(batch.original, *batch.augmented)
-        terms = {"instance": self.hp.instance_weight * nt_xent(h, h_1, tau=self.hp.temperature)}
+        terms = {"instance": self.hp.instance_weight * self.instance_loss(h, h_1, batch)}
         sure = self.sure[batch.rows]  # (B,)
         if sure.any():
             y = self.pseudo_labels[batch.rows][sure].repeat(2)
             logits = self.logits(torch.cat([h[sure], h_1[sure]]))
             terms["pseudo_label"] = self.hp.pseudo_label_weight * F.cross_entropy(logits, y)
         return terms
+
+    def instance_loss(self, h: Tensor, h_1: Tensor, batch: Batch) -> Tensor:
+        """Return L_I of h, h_1 (B, D)."""
+        if self.hp.negatives == "all":
+            return nt_xent(h, h_1, tau=self.hp.temperature)
+        labels = self.pseudo_labels[torch.cat([batch.rows, *batch.shown])]  # (2B,)
+        return nt_xent_between_clusters(h, h_1, labels, tau=self.hp.temperature)
 
     def logits(self, h: Tensor) -> Tensor:
         """Return s cos(h, μ) (B, K) of h (B, D)."""

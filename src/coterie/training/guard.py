@@ -2,11 +2,10 @@
 
 The score of a labeling is J of the mixture (:mod:`coterie.clustering.mixture`) over the embeddings before training, the
 words and the neighbors. Training cannot change these, so it cannot raise the score without a better explanation of the
-items. J is taken where EM arrives from the labels, if it moves few items on its way, and of the labels as they are
-otherwise. It rises when clusters become more equal in size, whatever they contain, so their entropy is subtracted.
+items. J rises when clusters become more equal in size, whatever they contain, so their entropy is subtracted.
 
-Epoch 0 are the clusters without training. They remain where the score cannot tell: an epoch is kept only if its score
-is clearly higher than theirs, and of several epochs the one with the highest score.
+Epoch 0 are the clusters without training. Mostly they maximize J, so other clusters score a little lower even where
+they are better. Of all epochs the one with the highest score is kept, unless that is clearly below epoch 0.
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
 
 Mode = Literal["on", "off"]
 _MIN_ENTROPY = 0.5  # of the cluster sizes, relative to k-means
-_MIN_STEADY = 0.95  # share of the items that EM must leave in their cluster, to be a small change of the labels
-_MIN_GAIN = 0.006  # of J that an epoch must add, times log K: the information that a label can hold
-_EVENNESS = 2.0  # weight of the entropy of the cluster sizes
+_MAX_LOSS = 0.05  # of the score by training, times log K: the information that a label can hold
+_EVENNESS = 3.0  # weight of the entropy of the cluster sizes
 _AS_THEY_ARE = MixtureSettings(max_rounds=0)
 
 
@@ -54,9 +52,10 @@ class Verdict:
         if self.untrained is None:
             return f"Guard: kept {kept}; it watches for collapse only, because the network started from scratch.{end}"
         if not self.kept:
-            return f"Guard: kept {kept}; no epoch explains the items better (score {self.score:.3f}).{end}"
+            return f"Guard: kept {kept}; every epoch explains the items worse (score {self.score:.3f}).{end}"
+        how = "better than" if self.score > self.untrained else "nearly as well as"
         return (
-            f"Guard: kept {kept}, which explains the items better than the clusters without training "
+            f"Guard: kept {kept}, which explains the items {how} the clusters without training "
             f"(score {self.score:.3f}, without training {self.untrained:.3f}, k-means {self.baseline:.3f}).{end}"
         )
 
@@ -76,13 +75,11 @@ class Guard:
         self.verdict = Verdict(j, j, kept=0, epochs=0, mode=mode)
 
     def score(self, labels: Labels) -> float:
-        """Return J of ``labels`` (N,), minus the weighted entropy: both after EM, if that changes few of them."""
+        """Return J of ``labels`` (N,) as they are, minus the weighted entropy of the cluster sizes."""
         if self._evidence is None:
             return 0.0
-        mixture = fit_mixture(self._evidence, labels, self.n_clusters)
-        if (mixture.labels == labels).mean() < _MIN_STEADY:
-            mixture = fit_mixture(self._evidence, labels, self.n_clusters, _AS_THEY_ARE)
-        return mixture.score - _EVENNESS * _entropy(mixture.labels, self.n_clusters)
+        mixture = fit_mixture(self._evidence, labels, self.n_clusters, _AS_THEY_ARE)
+        return mixture.score - _EVENNESS * mixture.size_entropy
 
     def begin(self, evaluation: Evaluation) -> None:
         """Record the untrained clusters as the best so far."""
@@ -98,8 +95,8 @@ class Guard:
         score, epoch = self._record(evaluation), self.verdict.epochs + 1
         self.verdict = replace(self.verdict, epochs=epoch)
         self._check_collapse(evaluation.labels)
-        margin = _MIN_GAIN * math.log(self.n_clusters) if self.verdict.kept == 0 else 0.0
-        if score > self.verdict.score + margin or self._evidence is None:
+        allowed = 0.0 if self.verdict.kept else _MAX_LOSS * math.log(self.n_clusters)
+        if score > self.verdict.score - allowed or self._evidence is None:
             self.verdict = replace(self.verdict, score=score, kept=epoch)
             self.best = _copy(evaluation.objective)
 
