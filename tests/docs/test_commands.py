@@ -12,7 +12,7 @@ from coterie.cli.main import app
 from coterie.hyper import settings
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("examples/*.md"), *ROOT.glob("docs/**/*.md")]
 COMMANDS = typer.main.get_command(app)
 SETTINGS = {setting.name for name in coterie.METHODS for setting in settings(coterie.METHODS[name])}
 

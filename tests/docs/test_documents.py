@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # for website/
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OWN = ("neighbors", "refine")  # methods without a paper
-DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("examples/*.md"), *ROOT.glob("docs/**/*.md")]
 
 
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, flags=re.S))
