@@ -8,7 +8,7 @@ The programs live in an environment of their own (benchmarks/peers-requirements.
 
 Runs that have a line in the results are left out. Labels are used for the scores only. Outliers (-1) of BERTopic and
 EVoC count as one more cluster, and their share is shown. Seconds are of the processor and of clustering alone, without
-the encoder. Those that numba compiles first cluster 500 texts, so that this is not measured.
+the encoder. Those that numba compiles first cluster 5,000 texts, so that this is not measured.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Case = dict[str, Any]
 FOLDER = Path("build/peer-vectors")
 RESULTS = Path("benchmarks/results/peers.jsonl")
 PACKAGES = {"BERTopic": "bertopic", "EVoC": "evoc", "UMAP + k-means": "umap-learn", "ClustPy IDEC": "clustpy"}
-WARM_UP = 500  # texts
+WARM_UP = 5000  # texts; UMAP searches neighbors of more than 4,096 in another way
 
 
 def bertopic(case: Case, seed: int) -> Any:
