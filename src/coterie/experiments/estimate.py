@@ -15,6 +15,7 @@ from coterie.training.batches import n_batches
 _STEP_SECONDS = 1.6  # of SCCL with 400 texts and two layers (docs/methods/sccl.md), for methods never measured
 _STEP_BATCH = 400
 _ALL_LAYERS = 3.1  # a step that trains all six layers, relative to the last two (same page)
+_ADAM_SECONDS = 0.2  # a step of Adam on all weights, which small batches feel
 _BFLOAT16 = 1 / 2.6  # a step in bfloat16, relative to float32, on a processor that has it
 _CORES_USED = 1.7  # of two, by a training with two threads
 _SECONDS_PER_ITEM = 0.003  # of methods that train nothing, with the encoding
@@ -42,7 +43,8 @@ def estimate(job: Job, results: Iterable[Result]) -> float:
         return _SECONDS_PER_ITEM * DATASETS[job.dataset].n_items
     times, others = ([time for result in known if (time := _step_seconds(result))] for known in (of_set, of_method))
     per_item = min(times) if times else median(others) if others else _STEP_SECONDS / _STEP_BATCH
-    return float(steps * job.params["batch_size"] * per_item * _layers_factor(job.params) * format_factor)
+    seconds = steps * job.params["batch_size"] * per_item * _layers_factor(job.params) * format_factor
+    return float(seconds + steps * _optimizer_seconds(job.params))
 
 
 def n_steps(params: Mapping[str, Any], n_items: int) -> int:
@@ -98,11 +100,16 @@ def _step_seconds(result: Result) -> float | None:
     params = all_params(result)
     per_step = sum(point["seconds"] for point in points) / points[-1]["step"]
     per_step = min(per_step, _seconds(result) / points[-1]["step"])  # evaluation included, other programs not
+    per_step = max(per_step - _optimizer_seconds(params), per_step / 2)
     return float(per_step / params["batch_size"] / _layers_factor(params) / _format_factor(result["encoder"]["params"]))
 
 
 def _format_factor(encoder_params: Mapping[str, Any]) -> float:
     return _BFLOAT16 if encoder_params.get("precision") == "bfloat16" else 1.0
+
+
+def _optimizer_seconds(params: Mapping[str, Any]) -> float:
+    return _ADAM_SECONDS if params.get("trainable_layers") is None else 0.0
 
 
 def _layers_factor(params: Mapping[str, Any]) -> float:

@@ -77,7 +77,7 @@ def _run(pipe: Connection, display: tuple[Mode, str], function: Callable[..., An
     except CoterieError as error:
         pipe.send(("input_error", str(error)))
     except (KeyboardInterrupt, BrokenPipeError):  # terminated by the parent, or the parent is gone
-        pass
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would show a traceback
 
 
 def _end_with_parent() -> None:
