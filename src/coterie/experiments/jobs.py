@@ -142,11 +142,11 @@ def expand(  # noqa: PLR0913
                 given = views if "augmenter" in defaults(METHODS[method]) else None
                 job = Job(method, dataset, seed, preset, name, split=split, file=files.get(dataset), views=given)
                 for point in _points(grid, checked[method]):
-                    jobs.append(_with_precision(_resolve(job, encoder, point | checked[method]), precision))
+                    jobs.append(with_precision(_resolve(job, encoder, point | checked[method]), precision))
     return jobs
 
 
-def _with_precision(job: Job, precision: str) -> Job:
+def with_precision(job: Job, precision: str) -> Job:
     """Return ``job`` with another number format of its encoder, if the encoder has one."""
     if not precision or "precision" not in job.encoder_params:
         return job

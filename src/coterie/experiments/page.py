@@ -12,6 +12,8 @@ from coterie.experiments.status import missing_time, needs
 from coterie.experiments.table_formats import render
 
 NOT_MEASURED = "## Not measured"
+_TIMES = """Times are for two CPU cores, by the results and the time of a step: with the recipes, which have float32,
+and with `--precision bfloat16` on a processor that has it."""
 _INTRO = """# Benchmarks
 
 Every table and figure of the five papers that has results, ours beside the published scores. This page is made from
@@ -39,12 +41,10 @@ def _section(found: Collection, figures: Path) -> str:
 
 def _not_measured(missing: Sequence[Collection], results: Results) -> str:
     """What is missing, with its command, the expected time on two cores and what else it needs."""
-    rows = [["command", "jobs", "expected time", "needs", "what"]]
+    rows = [["command", "jobs", "expected time", "in bfloat16", "needs", "what"]]
     for found in missing:
         experiment = found.experiment
         command = experiment.script or f"coterie bench run {experiment.name}"
-        time = "–" if experiment.script else missing_time(found, results)
-        rows.append([f"`{command}`", str(len(found.missing)), time, needs(found, results), experiment.title])
-    return "\n\n".join(
-        [NOT_MEASURED, "Times are for two CPU cores, by the results and the time of a step.", render(rows, [])]
-    )
+        times = [missing_time(found, results), missing_time(found, results, "bfloat16")]
+        rows.append([f"`{command}`", str(len(found.missing)), *times, needs(found, results), experiment.title])
+    return "\n\n".join([NOT_MEASURED, _TIMES, render(rows, [])])

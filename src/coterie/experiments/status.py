@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from coterie.experiments.collection import Collection, Results, collect, is_old, missing_seconds
 from coterie.experiments.estimate import show_duration
+from coterie.experiments.jobs import with_precision
 from coterie.experiments.registry import Experiment
 from coterie.experiments.table_formats import render
 
@@ -25,9 +26,10 @@ def _row(found: Collection, results: Results) -> list[str]:
             experiment.title]  # fmt: skip
 
 
-def missing_time(found: Collection, results: Results) -> str:
-    """Return the expected time of what is missing."""
-    return show_duration(missing_seconds(found.missing, results)) if found.missing else "–"
+def missing_time(found: Collection, results: Results, precision: str = "") -> str:
+    """Return the expected time of what is missing, perhaps in another number format."""
+    missing = [with_precision(job, precision) for job in found.missing]
+    return show_duration(missing_seconds(missing, results)) if missing else "–"
 
 
 def needs(found: Collection, results: Results) -> str:
