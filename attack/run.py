@@ -81,6 +81,7 @@ def run(seconds: float, seed: int, parts: list[str]) -> tuple[dict[str, Counter[
                 counts[name][outcome.verdict] += 1
                 if outcome.verdict == "failed":
                     failures.append((case.name, outcome.detail))
+                    print(f"FAILED {case.name}", file=sys.stderr, flush=True)
                 n_kills += outcome.value if part is kills.cases and outcome.value else 0
                 if time.monotonic() > end and n_kills >= least:
                     break

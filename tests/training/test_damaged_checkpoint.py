@@ -8,6 +8,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+import coterie
 from coterie.errors import ArtifactError, TrainingStopped
 from coterie.training import checkpoint as module
 from coterie.training.checkpoint import Checkpoint
@@ -104,6 +105,32 @@ def test_records_that_no_run_writes_are_refused(train, toy, checkpoint, meta):
 def test_tensors_of_another_training_are_refused(train, toy, checkpoint, tensors):
     rewrite(checkpoint.path, tensors=tensors)
     refused(train, toy, checkpoint, "")
+
+
+@pytest.mark.parametrize("value", [torch.nan, -torch.inf, 1e30])
+@pytest.mark.parametrize("part", ["trained", "best"])
+def test_weights_that_no_training_can_go_on_from_are_refused(train, toy, checkpoint, part, value):
+    mu = contents(checkpoint.path)[1]["trained.mu"]
+    rewrite(checkpoint.path, tensors={f"{part}.mu": torch.full_like(mu, value)})
+    refused(train, toy, checkpoint, "mu has values that are not finite numbers, or far too large")
+
+
+@pytest.mark.parametrize("label", [3, -1])
+def test_labels_of_no_cluster_are_refused(topics, tmp_path, label):
+    def stop(evaluation):
+        if evaluation.record["step"]:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run"
+    model = coterie.VaSCL(
+        n_clusters=3, encoder="tfidf", epochs=2, epoch_steps=2, checkpoint=path, checkpoint_every=1, init="kmeans"
+    )
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(topics[0], callback=stop)
+    labels = contents(path)[1]["trained.initial_labels"]
+    rewrite(path, tensors={"trained.initial_labels": torch.full_like(labels, label)})
+    with pytest.raises(ArtifactError, match="initial_labels has labels that are not those of its clusters"):
+        model.fit(topics[0])
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])

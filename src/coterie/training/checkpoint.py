@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from coterie.contracts import Objective
 from coterie.data.atomic import atomic_file
 from coterie.errors import ArtifactError, CheckpointWarning, user_level
 from coterie.seeding import random_states, set_random_states
@@ -28,6 +29,10 @@ _MALFORMED = (
     ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, SafetensorError, TypeError,
     ValueError,
 )  # fmt: skip
+
+
+_LABELS = ("initial_labels", "pseudo_labels", "y")  # (N,) a cluster of each item
+_MAX_WEIGHT = 1e18  # squares must be finite in float32
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ class Checkpoint:
             own = run.objective.trained_state().keys()
             if trained.keys() != own or (best and best.keys() != own):
                 raise ValueError("its tensors are not those of this training")
+            _check_state(trained, run.objective)
+            _check_state(best, run.objective)
             run.step, run.history = meta["step"], meta["history"]
             run.sums.update(meta["sums"])
             run.objective.load_state_dict(best, strict=False)  # fails here if a shape is wrong, not after the training
@@ -154,6 +161,17 @@ def _check_meta(meta: dict[str, Any], total: int) -> None:
         raise ValueError("its history is not a list of records")
     if not all(isinstance(value, int | float) for value in meta["sums"].values()):
         raise ValueError("its sums are not numbers")
+
+
+def _check_state(state: dict[str, Tensor], objective: Objective) -> None:
+    """Raise :class:`ValueError` for weights that no training can go on from, and for labels of no cluster."""
+    for name, value in state.items():
+        if value.is_floating_point() and not (value.abs() < _MAX_WEIGHT).all():
+            raise ValueError(f"{name} has values that are not finite numbers, or far too large")
+        if name in _LABELS and not ((value >= 0) & (value < len(objective.centers))).all():
+            raise ValueError(f"{name} has labels that are not those of its clusters")
+        if not value.ndim and value < 0 and not value.is_floating_point():
+            raise ValueError(f"{name} is a count below zero")
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
