@@ -37,7 +37,7 @@ def test_the_page_is_made_again_from_the_folder(invoke, folders):
     again, before = data(page), json.loads(re.search(r'id="data">(.*?)</script>', written, flags=re.S)[1])
     assert again["points"] == before["points"]
     assert again["clusters"] == before["clusters"]
-    assert again["title"] == "assignments.csv"
+    assert again["title"] == "three"
 
 
 def test_a_page_of_other_texts_goes_where_the_user_says(invoke, folders, tmp_path):

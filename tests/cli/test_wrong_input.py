@@ -66,6 +66,7 @@ def check_error(invoke):
     ("arguments", "message"),
     [
         (["cluster", "none.csv", "-k", "2"], "There is no file none.csv"),
+        (["cluster", "none", "-k", "2"], "There is no file or folder none."),
         (["cluster", "russian.csv", "-k", "2"], "--encoding latin-1"),
         (
             ["cluster", "t.csv", "-k", "2", "-c", "txt"],

@@ -78,6 +78,8 @@ def test_the_shortlist_has_a_coarser_and_a_finer_number():
     assert curve.sentences[1].startswith("2 clusters (coarse), broad topics: stability 0.90")
     assert curve.sentences[2].startswith("40 clusters (fine), narrow topics: stability 0.60")
     assert NClustersCurve.from_dict(curve.as_dict()) == curve
+    without = [{"n_clusters": 3, "stability": 1.0, "separation": 0.5}]  # as models were saved before
+    assert NClustersCurve.from_dict({"candidates": without, "best": 0}).n_clusters == 3
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,15 @@ def test_a_second_fit_with_other_clusters_encodes_nothing(tiny_bert, topics, mon
     assert len(calls) == 1 + 3 + 3  # predictions are not cached
 
 
+def test_a_number_of_clusters_that_is_chosen_encodes_the_texts_once(tiny_bert, topics, monkeypatch):
+    encoder, calls = f"transformer:{tiny_bert}", []
+    embed = TransformerNetwork.embed
+    monkeypatch.setattr(TransformerNetwork, "embed", lambda self, items: calls.append(1) or embed(self, items))
+    for n_clusters in ("auto", "2-4", 3):
+        coterie.KMeans(n_clusters=n_clusters, encoder=encoder).fit(topics[0])
+    assert len(calls) == 1
+
+
 def test_embeddings_are_kept_private_and_described():
     load_or_embed(KEY, lambda: H, {"encoder": "bundled"})
     np.testing.assert_array_equal(load_or_embed(KEY, fail, {}), H)

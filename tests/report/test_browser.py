@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coterie.report.comparison import Clustering, compare
 from coterie.report.data import Curve, Training, TreeNode
+from coterie.report.flow_page import render_comparison
 from coterie.report.page import render
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "localhost", "::1"])  # the driver listens there
@@ -274,6 +276,26 @@ def test_other_colors_leave_the_levels_unfolded(opened):
     opened.find_element("id", "fold").click()
     opened.find_element("id", "theme").click()
     assert not opened.find_elements("css selector", "#tree-root details[open]")
+
+
+def test_every_control_has_a_name_of_its_own_for_a_screen_reader(opened):
+    opened.execute_cdp_cmd("Accessibility.enable", {})
+    nodes = opened.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = {"button", "link", "combobox", "searchbox", "slider", "checkbox", "image"}
+    named = [(node["role"]["value"], node["name"]["value"]) for node in nodes if node["role"].get("value") in roles]
+    assert all(name for _, name in named)
+    shown = [name for role, name in named if role == "button" and name.startswith("Show ") and name.endswith(" on map")]
+    assert len(set(shown)) >= 4  # three cards, and the groups of the tree
+
+
+def test_a_comparison_loads_without_errors(driver, tmp_path):
+    first, second = Clustering("A", np.array([0, 0, 1]), {}), Clustering("B", np.array([1, 0, 0]), {0: "<b>x</b>"})
+    file = tmp_path / "compare.html"
+    file.write_text(render_comparison(compare(first, second, ["<script>1</script>", "b", "c"])), encoding="utf-8")
+    driver.get_log("browser")
+    driver.get(file.as_uri())
+    assert driver.get_log("browser") == []
+    assert driver.find_elements("css selector", "svg path")
 
 
 def wait_for(condition, seconds=10):

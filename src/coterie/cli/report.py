@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,6 +58,8 @@ def report(
     given = read_items(
         artifact, file, column=column, file_format=file_format, encoding=encoding, delimiter=delimiter, vectors=vectors
     )
+    if file is None:  # the folder has a better name than its file `assignments.csv`
+        given = replace(given, title=artifact.folder.absolute().parent.name)
     with progress(quiet):
         loaded = artifact.load(allow=allow_encoder or ())
         assignment, sample = loaded.assigned_sample(given.items)

@@ -62,7 +62,7 @@ class Candidate:
     n_clusters: int
     stability: float  # adjusted Rand index between clusterings of random halves
     separation: float  # mean silhouette
-    likelihood: float  # mean log density of the items of one half in the mixture of the other half
+    likelihood: float = 0.0  # mean log density of the items of one half in the mixture of the other; 0: not stored
 
 
 @dataclass(frozen=True)

@@ -214,8 +214,9 @@ def _curve(model: Clusterer) -> Curve | None:
     scores = {
         "Stability": [candidate.stability for candidate in tried.candidates],
         "Separation": [candidate.separation for candidate in tried.candidates],
-        "Likelihood of the other half": [candidate.likelihood for candidate in tried.candidates],
     }
+    if likelihood := [candidate.likelihood for candidate in tried.candidates if candidate.likelihood]:
+        scores["Likelihood of the other half"] = likelihood
     numbers = [candidate.n_clusters for candidate in tried.candidates]
     return Curve(numbers, scores, tried.n_clusters, tried.sentences)
 

@@ -42,7 +42,7 @@ def render_comparison(comparison: Comparison) -> str:
     """Return the page."""
     first, second = escape(comparison.first.title), escape(comparison.second.title)
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     return f"""<!doctype html>
 <html lang="en">
 <head>

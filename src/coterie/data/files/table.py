@@ -58,6 +58,8 @@ def known_format_of(name: str, file_format: Format | None) -> tuple[Format, bool
         return file_format or "txt", False
     named, gzipped = format_of(name)
     if (found := file_format or named) is None:
+        if not Path(name).exists():
+            raise InputError(f"There is no file or folder {name}.")
         known = ", ".join(get_args(Format))
         raise InputError(f"{name}: unknown file name suffix. Name the format with --format: {known}.")
     return found, gzipped

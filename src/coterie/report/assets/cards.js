@@ -58,7 +58,7 @@ function clusterCard(card, goToMap) {
   };
   return el("article", { class: "card", id: `cluster-${card.cluster}`, "data-cluster": card.cluster, style: { "--color": clusterColor(card.cluster) } },
     el("header", {}, dot(clusterColor(card.cluster)), el("h3", {}, card.name), el("span", { class: "id", title: "number of the cluster in the model" }, `#${card.cluster}`),
-      el("button", { type: "button", class: "link map-link", onclick: show }, "Show on map")),
+      el("button", { type: "button", class: "link map-link", "aria-label": `Show ${card.name} on map`, onclick: show }, "Show on map")),
     el("dl", { class: "figures" }, figure(noun, count(card.size), percent(card.share)), meter("confidence", card.confidence), meter("cohesion", card.cohesion), meter("stability", card.stability)),
     el("p", { class: "keywords", "aria-label": "keywords" }, keywordChips(card)),
     topics(card),

@@ -10,7 +10,7 @@ function leaves(node) {
 }
 
 function branch(node, depth, goToMap) {
-  const select = el("button", { type: "button", class: "link", onclick: () => { selectClusters(leaves(node)); goToMap(); } }, "Show on map");
+  const select = el("button", { type: "button", class: "link", "aria-label": `Show ${node.name} on map`, onclick: () => { selectClusters(leaves(node)); goToMap(); } }, "Show on map");
   const label = [el("span", { class: "name" }, node.name), el("span", { class: "size" }, count(node.size)), select];
   if (!node.children.length) return el("li", { class: "leaf" }, el("div", { class: "node" }, dot(clusterColor(node.cluster)), label));
   return el("li", {}, el("details", { open: depth < 2 }, el("summary", { class: "node" }, label), el("ul", {}, node.children.map((child) => branch(child, depth + 1, goToMap)))));
