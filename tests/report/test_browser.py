@@ -262,6 +262,18 @@ def test_names_of_clusters_at_one_place_are_all_shown(opened):
     assert len({box["top"] for box in boxes}) == 3
 
 
+def test_the_name_of_a_small_cluster_does_not_hide_its_points(opened):
+    boxes, centers = opened.execute_script(
+        "const { map } = coterie; for (const key of map.heights.keys()) map.heights.set(key, 0);"
+        "map.draw(); return [map.nameBoxes, [...map.centers].map(([k, at]) => [k, ...map.toScreen(at.x, at.y)])]"
+    )
+    places = {cluster: (x, y) for cluster, x, y in centers}
+    assert boxes
+    for box in boxes:
+        x, y = places[box["cluster"]]
+        assert not (box["left"] <= x <= box["right"] and box["top"] <= y <= box["bottom"])
+
+
 def test_words_in_the_table_are_not_broken(opened):
     browser.resize(opened, 700, 900)
     lines = opened.execute_script(

@@ -12,6 +12,11 @@ export function center(cluster) {
   return { x: points.x[i], y: points.y[i], i };
 }
 
+/** How high a cluster is without its strays. */
+export function clusterHeight(cluster) {
+  return extent(points.y.filter((_, i) => points.cluster[i] === cluster), 0.1).size || 0;
+}
+
 /** The range of values without the share ``cut`` at each end. */
 export function extent(values, cut = 0) {
   const sorted = Float32Array.from(values).sort();

@@ -54,10 +54,11 @@ export class LabelLayer {
   }
 
   /** Draw a label at (x, y), or a little above or below; return its box, or null where it would cover others. */
-  place(text, x, y, style, { beside = false, faint = false } = {}) {
+  place(text, x, y, style, { beside = false, faint = false, clear = Infinity } = {}) {
     if (x < 0 || y < 0 || x > this.width || y > this.height) return null;
     const label = picture(text, style, this.ratio);
-    const shifts = beside ? [0] : SHIFTS;
+    const outside = (clear + label.height) / 2 / label.height + 0.3; // a name would hide all points of a small cluster
+    const shifts = beside ? [0] : clear < 2 * label.height ? [-outside, outside, ...SHIFTS, -outside - 1, outside + 1] : SHIFTS;
     const box = shifts.map((shift) => this.boxAt(label, x, y + shift * label.height, beside)).find((tried) => this.isFree(tried));
     if (!box) return null;
     this.boxes.push(box);

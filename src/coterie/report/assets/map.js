@@ -2,7 +2,7 @@
 import { fill } from "./dom.js";
 import { clusters, n, points } from "./data.js";
 import { coloring, cssVariable } from "./colors.js";
-import { center, extent, priorities } from "./geometry.js";
+import { center, clusterHeight, extent, priorities } from "./geometry.js";
 import { connectGestures } from "./gestures.js";
 import { forgetLabels, LabelLayer } from "./labels.js";
 import { packColor, Raster } from "./raster.js";
@@ -33,6 +33,7 @@ export class PointMap {
     this.nameBoxes = [];
     this.highlight = new Uint8Array(n);
     this.centers = new Map(clusters.map((card) => [card.cluster, center(card.cluster)]));
+    this.heights = new Map(clusters.map((card) => [card.cluster, clusterHeight(card.cluster)]));
     this.priority = priorities();
     this.recolor("cluster");
     connectGestures(this);

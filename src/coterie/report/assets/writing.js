@@ -20,7 +20,7 @@ export function drawNames(map, layer) {
     if (!at) continue;
     const [x, y] = map.toScreen(at.x, at.y);
     const faint = (isFiltered() || map.highlighted !== null) && !mask[at.i];
-    const box = layer.place(shorten(card.name, 44), x, y, style, { faint });
+    const box = layer.place(shorten(card.name, 44), x, y, style, { faint, clear: map.heights.get(card.cluster) * map.view.scale });
     if (box) map.nameBoxes.push({ ...box, cluster: card.cluster });
   }
 }
