@@ -25,6 +25,11 @@ def test_a_name_is_a_phrase_of_the_first_keywords_or_the_first_two_of_them():
     assert name(list(HELP.values())) == ["Reset my password", "VPN drops", "Calendar & meeting"]
 
 
+def test_a_phrase_does_not_reach_into_another_clause():
+    texts = ["API although the token", "the API although token", "an API although the token is new"]
+    assert name([texts, ["paper jam"] * 3])[0] == "API & token"
+
+
 def test_words_of_a_script_without_spaces_are_not_shown_as_pairs_of_characters():
     chinese = [[f"如何重置我的密码{end}" for end in "吗呢啊"], [f"我的账单有错误{end}" for end in "吗呢啊"]]
     assert all(

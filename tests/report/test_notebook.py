@@ -1,6 +1,7 @@
 """What a notebook shows: the model as a table, its map in a frame, and a figure."""
 
 import io
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -68,6 +69,14 @@ def test_clusters_of_one_color_have_different_markers(topics):
         if len(scatter.get_offsets())
     ]
     assert len(set(looks)) == len(looks)
+
+
+def test_names_do_not_cover_each_other(topics):
+    figure = coterie.KMeans(n_clusters=12, encoder="tfidf").fit(topics[0]).plot()
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) > 8
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_the_figure_goes_where_the_user_wants_it(fitted):

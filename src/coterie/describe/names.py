@@ -21,6 +21,10 @@ _N_TERMS = 4  # keywords that a name is made of
 _MAX_WORDS = 4  # of a phrase, function words included
 _MIN_SHARE = 0.02  # share of the texts of a cluster that have its phrase
 _TYPICAL_FACTOR = 1.5  # a phrase of a typical text counts this much more
+_BREAKS = frozenset(  # function words that begin another clause: API although the token is no name
+    "after although because before but how if or since than that though unless until what when where whether which "
+    "while who why".split()
+)
 _MAX_TERM = 30  # characters; longer words are identifiers, not names
 _MAX_NAME = 48  # characters
 
@@ -104,10 +108,13 @@ class _Cluster:
         pairs = ((first, last) for i, first in enumerate(at) for last in at[i + 1 : i + _MAX_WORDS])  # no other is near
         for first, last in pairs:
             inner = words[first + 1 : last]
-            if last - first < _MAX_WORDS and not any(is_content_word(w) and self._rank(w) is None for w in inner):
+            if last - first < _MAX_WORDS and not any(self._ends_phrase(word) for word in inner):
                 phrase = tuple(words[first : last + 1])
                 if len(self._ranks(phrase)) > 1:
                     yield phrase
+
+    def _ends_phrase(self, word: str) -> bool:
+        return word in _BREAKS or (is_content_word(word) and self._rank(word) is None)
 
     def _rank(self, word: str) -> int | None:
         """Return the index of the keyword that ``word`` is a form of."""

@@ -15,6 +15,7 @@ from coterie.report.recount import recount
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     from coterie.clusterer import Clusterer
 
@@ -42,21 +43,34 @@ def draw_figure(model: Clusterer, X: Any, column: str | None, ax: Any = None) ->
     halo = [patheffects.withStroke(linewidth=2.5, foreground="white")]
     size = float(np.clip(9_000 / max(len(xy), 1), 3, 18))
     used: dict[int, int] = {}
+    names: list[Text] = []
     for row, color, center in zip(table, assign_colors(centers, len(COLORS)), centers, strict=True):
         members = labels == row.cluster
         marker = _MARKERS[used.get(color, 0) % len(_MARKERS)]
         used[color] = used.get(color, 0) + 1
         ax.scatter(*xy[members].T, s=size, color=COLORS[color], marker=marker, linewidths=0, alpha=0.75, label=row.name)
         if members.any():
-            ax.annotate(
-                _short(row.name), center, ha="center", va="center", fontsize=7.5, fontweight="bold", path_effects=halo
-            )
+            style = {"ha": "center", "va": "center", "fontsize": 7.5, "fontweight": "bold", "path_effects": halo}
+            names.append(ax.text(*center, _short(row.name), **style))
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.set_xlabel(f"{len(xy):,} items, {algorithm}", fontsize=7, color="#666666")
     for side in ax.spines.values():
         side.set_color("#cccccc")
     drawn: Figure = ax.get_figure()
+    _move_apart(drawn, ax, names)
     return drawn
+
+
+def _move_apart(figure: Figure, ax: Any, labels: list[Text]) -> None:
+    """Move labels down, from the top of the figure, until none covers another."""
+    figure.draw_without_rendering()  # places the axes
+    placed: list[Any] = []
+    for label in sorted(labels, key=lambda label: -float(label.get_position()[1])):
+        box = label.get_window_extent()
+        while covered := [other for other in placed if other.overlaps(box)]:
+            box = box.translated(0, min(other.y0 for other in covered) - box.y1 - 1)
+        placed.append(box)
+        label.set_position(ax.transData.inverted().transform(((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)))
 
 
 def _new_figure() -> Figure:
