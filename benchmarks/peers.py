@@ -18,11 +18,11 @@ import importlib
 import json
 import sys
 import time
-import types
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -34,6 +34,8 @@ Case = dict[str, Any]
 FOLDER = Path("build/peer-vectors")
 RESULTS = Path("benchmarks/results/peers.jsonl")
 PACKAGES = {"BERTopic": "bertopic", "EVoC": "evoc", "UMAP + k-means": "umap-learn", "ClustPy IDEC": "clustpy"}
+TORCHVISION = ("torchvision", "torchvision.models", "torchvision.models._api")
+"""Modules that ClustPy imports for images, which are not needed here: stand-ins take their place."""
 WARM_UP = 5000  # texts; UMAP searches neighbors of more than 4,096 in another way
 
 
@@ -56,7 +58,8 @@ def umap_kmeans(case: Case, seed: int) -> Any:
 
 def clustpy_idec(case: Case, seed: int) -> Any:
     """ClustPy's IDEC with its defaults and the true number of clusters."""
-    sys.modules.setdefault("torchvision", _no_torchvision())
+    for name in TORCHVISION:
+        sys.modules.setdefault(name, MagicMock(name=name))
     model = importlib.import_module("clustpy.deep").IDEC
     return model(n_clusters=case["k"], random_state=seed).fit(case["h"]).labels_
 
@@ -179,13 +182,6 @@ def _cell(lines: list[dict[str, Any]]) -> str:
     if mean["outliers"]:
         text += f", {100 * mean['outliers']:.0f} % outliers"
     return f"{text}; {np.median([line['processor_seconds'] for line in lines]):.0f} s"
-
-
-def _no_torchvision() -> types.ModuleType:
-    """Return a stand-in: ClustPy imports torchvision for data sets of images, which are not needed here."""
-    from unittest.mock import MagicMock
-
-    return MagicMock(name="torchvision")
 
 
 def main() -> None:
