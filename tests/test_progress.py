@@ -118,6 +118,21 @@ def test_parts_fill_one_whole(meter, shown):
     ]  # fmt: skip
 
 
+def test_with_a_deadline_the_share_is_at_least_that_of_the_time(meter, shown, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("coterie.progress.time.perf_counter", lambda: now[0])
+    with listening(meter), whole({"embedding": 1, "training": 9}, deadline=110.0):
+        with part("embedding"):
+            now[0] = 104.0
+        with part("training"), track("Training", 100) as advance:
+            advance(1)
+            now[0] = 109.0
+            advance(1)
+            now[0] = 120.0
+            advance(1)
+    assert [share for share, _ in shown] == [0, 40, 40, 40, 90, 99, 100]
+
+
 def test_work_without_parts_is_a_whole_of_its_own(meter, shown):
     with listening(meter):
         work("Reading", parts=(1, 3))

@@ -210,7 +210,7 @@ class Clusterer(
             self.clusters_ = self.describe(texts)
             return self
         options = self._complete_options(X, options)
-        with self._progress(), whole(self._parts()), remembering():
+        with self._progress(), whole(self._parts(), deadline=options.deadline), remembering():
             encoder = make_encoder(self.encoder)
             rows = self._check(X, column, encoder, reset=True)
             seed = self._draw_seed()

@@ -123,7 +123,7 @@ class DeepClusterer(Clusterer):
         distributed.start()
         writes = self.checkpoint is not None and not distributed.rank()  # the first process does
         with exclusive(Path(str(self.checkpoint))) if writes else nullcontext():
-            return super()._fit(X, column, options)
+            return super()._fit(X, column, replace(options, deadline=self._deadline))
 
     def _complete_options(self, X: Any, options: FitOptions) -> FitOptions:  # noqa: N803
         """Take the views from the columns of ``X`` when the augmenter names columns."""

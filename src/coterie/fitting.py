@@ -29,6 +29,7 @@ class FitOptions:
     views: Sequence[Any] | None = None  # the user's own views, one column per view
     callbacks: Sequence[Any] = ()  # called with an Evaluation after every epoch
     vectors: Any = None  # the user's own embeddings of the rows, by the same encoder
+    deadline: float | None = None  # by time.perf_counter(): when the fit should be done
 
 
 @dataclass(frozen=True)

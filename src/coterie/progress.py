@@ -6,11 +6,15 @@ Long work calls :func:`track`. A method names the parts of its whole with :func:
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol
 
+_ALMOST_DONE = 0.99  # shown when the time is up and the work is not done
+_SHORTEST = 1e-9  # seconds
 _FIRST_TRACK = 0.8  # share of a part for the first work tracked in it; the rest is for what may follow
 
 
@@ -36,10 +40,13 @@ def track(label: str, total: int) -> AbstractContextManager[Advance]:
     return listener(label, total) if listener else nullcontext(_ignore)
 
 
-def whole(parts: Mapping[str, float]) -> AbstractContextManager[None]:
-    """Begin work that consists of named ``parts``, in this order, with their rough shares of the time."""
+def whole(parts: Mapping[str, float], *, deadline: float | None = None) -> AbstractContextManager[None]:
+    """Begin work that consists of named ``parts``, in this order, with their rough shares of the time.
+
+    The work ends early to be done at the ``deadline`` (by time.perf_counter()), so the time that is used counts, too.
+    """
     listener = _listener.get()
-    return listener.whole(parts) if isinstance(listener, Meter) else nullcontext()
+    return listener.whole(parts, deadline) if isinstance(listener, Meter) else nullcontext()
 
 
 def part(name: str) -> AbstractContextManager[None]:
@@ -70,18 +77,20 @@ class Meter:
     """
 
     def __init__(self, show: Callable[[float, str], None]) -> None:
-        self._show = show
+        self._report = show
+        self._began, self._deadline = 0.0, math.inf  # of the whole
         self._ends: dict[str, tuple[float, float]] = {}  # where each part begins and ends
         self._part = ""
         self._done, self._end = 0.0, 1.0  # the share that is done, and the end of the current part
         self._tracking = False
 
     @contextmanager
-    def whole(self, parts: Mapping[str, float]) -> Iterator[None]:
+    def whole(self, parts: Mapping[str, float], deadline: float | None = None) -> Iterator[None]:
         """Begin work that consists of ``parts``."""
         if self._ends:
             yield
             return
+        self._began, self._deadline = time.perf_counter(), math.inf if deadline is None else deadline
         total, start = sum(parts.values()), 0.0
         for name, weight in parts.items():
             self._ends[name] = (start, start + weight / total)
@@ -89,7 +98,7 @@ class Meter:
         try:
             yield
         finally:
-            self._ends = {}
+            self._ends, self._deadline = {}, math.inf
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -126,3 +135,8 @@ class Meter:
             yield advance
         finally:
             self._tracking, self._done = False, end
+
+    def _show(self, share: float, text: str) -> None:
+        """Report the share that is done, or that of the time that is used, if it is larger."""
+        used = (time.perf_counter() - self._began) / max(self._deadline - self._began, _SHORTEST)
+        self._report(max(share, min(used, _ALMOST_DONE)), text)

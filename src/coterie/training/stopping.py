@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from coterie.errors import InputError, TrainingError
-from coterie.progress import Advance
 from coterie.training.distributed import once
 
 _AFTER_TRAINING = 3.0  # evaluations: that of the last epoch, the final embeddings and the description take as long
@@ -31,21 +30,6 @@ class Stopping:
         """Whether the time that is left is only enough for what follows the training."""
         deadline, after = self.deadline, _AFTER_TRAINING * evaluation_seconds
         return deadline is not None and once(lambda: time.perf_counter() + after > deadline)
-
-    def counted(self, advance: Advance, done: int, total: int) -> Advance:
-        """Return ``advance`` from step ``done`` of ``total``; with a deadline it also counts the time that is used."""
-        started, deadline, shown = time.perf_counter(), self.deadline, 0
-
-        def count(steps: int, /, *, note: str = "") -> None:
-            nonlocal done, shown
-            done += steps
-            used = 0.0 if deadline is None else (time.perf_counter() - started) / max(deadline - started, 1e-9)
-            reached = max(done, int(min(used, 1.0) * total))
-            advance(reached - shown, note=note)
-            shown = reached
-
-        count(0)
-        return count
 
 
 def _epochs_since_best(history: Sequence[Mapping[str, Any]]) -> int:

@@ -132,7 +132,7 @@ class Run:
         with distributed.stopping_together(self._stop_message):
             self._begin()
             with track("Training", self.total) as advance, interruptible() as stop_requested, distributed.divided(self):
-                advance = self.settings.stopping.counted(advance, self.step, self.total)
+                advance(self.step)
                 try:
                     while self.step < self.total and not self._converged() and not self._is_late():
                         self._epoch(advance, stop_requested)
