@@ -119,6 +119,12 @@ def test_an_edit_never_replaces_what_coterie_did_not_write(invoke, folder, tmp_p
     assert (tmp_path / "work" / "thesis.txt").read_text() == "years of work"
 
 
+def test_an_edit_does_not_replace_the_model_in_its_folder(invoke, folder):
+    said = invoke("edit", folder, "--merge", "0,1", "--out", folder / "model", "--force", code=2).stderr
+    assert "is the model itself, which stays as it is" in said
+    invoke("info", folder)
+
+
 def test_a_model_of_images_names_images_that_can_be_read(invoke, tmp_path):
     pictures = tmp_path / "pictures"
     pictures.mkdir()

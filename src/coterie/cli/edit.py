@@ -70,6 +70,8 @@ def edit(
     if not groups and not names:
         raise InputError(f"There is nothing to edit. For example: {_EXAMPLE}")
     artifact = Artifact.open(model)
+    if out is not None and out.resolve() == artifact.folder.resolve():
+        raise InputError(f"{out} is the model itself, which stays as it is. Name another folder.")
     if out is None:
         out = reserve_default_folder(str(model), suffix="edited", force=force)
     else:
