@@ -240,7 +240,7 @@ def test_many_texts_are_clustered_with_their_words(small_limit):
 
 
 def test_very_many_texts_are_fitted_from_a_sample_and_all_keep_their_labels(small_limit, monkeypatch):
-    monkeypatch.setattr(arrays, "EXACT_LIMIT", 60)
+    monkeypatch.setattr(arrays, "EXACT_LIMIT", 100)
     words = ["apple pear plum grape".split(), "whale seal shark squid".split(), "piano drum flute harp".split()]
     rng = np.random.default_rng(0)
     labels = rng.choice(3, size=700, p=[0.5, 0.3, 0.2])
@@ -254,7 +254,7 @@ def test_very_many_texts_are_fitted_from_a_sample_and_all_keep_their_labels(smal
 
     monkeypatch.setattr(neighbors_module, "choose_mixture", record)
     model = Neighbors(n_clusters=3, encoder="tfidf").fit(texts)
-    assert chosen == [240]  # four times the limit
+    assert chosen == [400]  # four times the limit
     assert agreement(labels, model.labels_)["acc"] > 0.95
     assert (np.diff(np.bincount(model.labels_)) <= 0).all()
     assert len(model.objective_.classifier.knn) == 700
@@ -263,6 +263,8 @@ def test_very_many_texts_are_fitted_from_a_sample_and_all_keep_their_labels(smal
     permuted = Neighbors(n_clusters=3, encoder="tfidf").fit([texts[i] for i in order])
     np.testing.assert_array_equal(permuted.labels_, model.labels_[order])
     np.testing.assert_array_equal(permuted.confidence_, model.confidence_[order])
+    Neighbors(n_clusters=5, encoder="tfidf").fit(texts)
+    assert chosen[-1] == 700  # a sample would have too few texts of a cluster
 
 
 @pytest.mark.data

@@ -46,6 +46,7 @@ from coterie.words.tfidf_svd import FEATURES
 from coterie.words.vocabulary import Vocabulary
 
 Use = Literal["auto", "never", "always"]
+_SAMPLED_PER_CLUSTER = 100  # items of a sample that may replace all items in the choice of the mixture
 
 
 class Neighbors(Clusterer, name="neighbors"):
@@ -131,7 +132,7 @@ class NeighborsObjective(Objective):
     def _fit(self, corpus: Corpus, counts: Floats, words: csr_matrix | None, seed: int) -> tuple[Mixture, KNNGraph]:
         """Return the mixture, and the neighbor graph by embeddings."""
         hp, labels = self.hp, None if corpus.labels is None else corpus.labels.numpy()
-        if is_large(len(counts), factor=FIT_FACTOR):
+        if self._starts_from_sample(len(counts)):
             graph, neighbors, features = self._graphs_and_sample(corpus, seed)
             labels = self._labels_by_sample(features, corpus, counts, words) if labels is None else labels
             e = unit_rows(corpus.h.numpy())
@@ -144,6 +145,11 @@ class NeighborsObjective(Objective):
         else:  # a training has found them, and the clusters keep their order, or a sample has
             fitted = fit_mixture(evidence, labels, hp.n_clusters, self._settings())
         return without_empty_clusters(calibrate(fitted, evidence)), graph
+
+    def _starts_from_sample(self, n: int) -> bool:
+        """Whether ``n`` items are many, and a sample has enough of them in a cluster of mean size."""
+        n_sampled = len(subsample(n, factor=FIT_FACTOR))
+        return n_sampled < n and n_sampled >= _SAMPLED_PER_CLUSTER * int(self.hp.n_clusters)
 
     def _choose(self, evidence: Evidence, features: Features) -> Mixture:
         penalty = self.hp.evenness_penalty
