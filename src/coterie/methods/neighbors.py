@@ -20,7 +20,7 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from coterie.arrays import FIT_FACTOR, is_large, subsample, unit_rows
+from coterie.arrays import FIT_FACTOR, subsample, unit_rows
 from coterie.clusterer import Clusterer
 from coterie.clustering.kmeans import cluster_means
 from coterie.clustering.mixture import (
