@@ -25,7 +25,7 @@ def test_a_number_of_clusters_within_a_factor_of_one_and_a_half_is_near():
     }
     lines = load("n_clusters").table(results).splitlines()
     assert "| agnews | 4 | 6 | - | 7 | - |" in lines
-    assert lines[-1] == "| within a factor of 1.5 | | 2 | 0 | 0 | 0 |"
+    assert lines[-1] == "| within a factor of 1.5 | | 2 of 2 | 0 of 0 | 0 of 2 | 0 of 0 |"
 
 
 def test_reliability_is_shown_before_and_after():
