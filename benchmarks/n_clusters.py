@@ -7,8 +7,8 @@
     python benchmarks/n_clusters.py table                 # --sets tweet,agnews  some sets, in every command
 
 All of them get the same embeddings (encoder `bundled`, all-MiniLM-L6-v2, the default of BERTopic) of the distinct texts
-and run with their defaults and seed 0. HDBSCAN runs on the UMAP of BERTopic, whose seconds count once. Outliers (-1) are no cluster. Labels are
-counted for the column of true numbers only.
+and run with their defaults and seed 0. HDBSCAN runs on the UMAP of BERTopic, whose seconds count once. Outliers (-1)
+are no cluster. Labels are counted for the column of true numbers only.
 """
 
 from __future__ import annotations
