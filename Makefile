@@ -120,7 +120,7 @@ bench-kmeans: $(READY) ## k-means on the papers' data sets
 	$(BIN)/coterie bench table benchmarks/results/kmeans.jsonl --metrics acc,nmi_geometric,confidence,ece
 
 bench-neighbors: $(READY) ## neighbors and k-means on the papers' data sets; continues from earlier results
-	$(BIN)/coterie bench run -m kmeans,neighbors -s helpdesk,papers -n 5 --preset cpu -o benchmarks/results/neighbors.jsonl
+	$(BIN)/coterie bench run -m kmeans,neighbors -s helpdesk,papers -n 3 --preset cpu -o benchmarks/results/neighbors.jsonl
 	$(BIN)/coterie bench table benchmarks/results/neighbors.jsonl
 
 bench-held-out: $(READY) ## neighbors and k-means on all sets of texts, with those made from packages; which were tuned on
