@@ -11,7 +11,7 @@ from __future__ import annotations
 ENCODED = 1236 / 2  # texts a second and core: `make bench-encode`, int8, two cores (docs/measured.md)
 STEP = 1.63 * 2  # core seconds of a step with 400 texts, last two layers: `make bench-train` (docs/methods/sccl.md)
 STEP_TEXTS = 400
-FIT_SECONDS, FIT_GIGABYTES = 944, 6.6  # of `neighbors` with a million vectors: `make bench-scale`
+FIT_SECONDS, FIT_GIGABYTES = 691, 7.4  # of one core, a million texts with TF-IDF: `python benchmarks/million.py`
 CORES = 16
 NETWORK = 1e9 / 8  # bytes a second
 TEXT_BYTES = 100  # of a row in and out, roughly: a title and five columns
