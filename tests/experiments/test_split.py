@@ -43,8 +43,8 @@ def test_only_true_labels_of_the_test_split_are_scored(splits, tmp_path):
 def test_the_runner_loads_the_splits_only_for_a_job_with_split(splits, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "load_split", lambda name: splits)
     monkeypatch.setattr(runner.datasets, "load", lambda name: splits[0])
-    assert runner._load_and_run(make_job(split=True), tmp_path)["n_test"] == 30
-    whole = runner._load_and_run(make_job(), tmp_path)
+    assert runner._load_and_run(make_job(split=True), tmp_path, tmp_path)["n_test"] == 30
+    whole = runner._load_and_run(make_job(), tmp_path, tmp_path)
     assert "n_test" not in whole
     assert "split" not in whole
 

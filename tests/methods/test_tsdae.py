@@ -125,7 +125,7 @@ def test_a_saved_encoder_gives_the_same_vectors_here_and_in_sentence_transformer
     model.set_params(guard="off").fit(topics[0])
     save_encoder(model.objective_.network, tmp_path / "adapted")
     texts = [*topics[0][:6], "goal " * 30]  # the last is longer than max_length
-    with pytest.warns(UnreadableTextWarning, match="1 of 7 texts have more than 16 words"):
+    with pytest.warns(UnreadableTextWarning, match="1 of 7 distinct texts is longer than the first 16 tokens"):
         expected = model.transform(texts)
     assert not np.allclose(expected, float32_encoder(tiny_bert, **options).embed(texts), atol=1e-2)
     reloaded = float32_encoder(tmp_path / "adapted", normalize=normalize)  # the pooling is read from the folder

@@ -81,7 +81,7 @@ def _clean(value: Any, row: int) -> str:
         raise InputError(f"Row {row} is {problem}. Drop or fill such rows first, e.g. with an empty text.")
     text = nfc(value.encode("utf-8", "replace").decode("utf-8"))
     text = " ".join(text.split())
-    text = value if text == value else text  # most texts are clean: one copy in memory is enough
+    text = value if type(value) is str and text == value else text  # most are clean: one copy in memory is enough
     return text if any(map(_is_visible, text)) else ""
 
 
