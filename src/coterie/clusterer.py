@@ -24,7 +24,7 @@ from coterie.describe.cluster_table import ClusterTable
 from coterie.describe.quality import cluster_quality
 from coterie.editing import Editable
 from coterie.encoders.encoder import Encoder, EncoderLike, input_type_of, make_encoder
-from coterie.errors import InputError, NotFittedError, UnreadableTextWarning, user_level
+from coterie.errors import ArtifactError, InputError, NotFittedError, UnreadableTextWarning, user_level
 from coterie.estimator import Estimator
 from coterie.fitting import Assignment, Fit, FitOptions, embed_corpus, find_n_clusters, most_probable, row_texts
 from coterie.hyper import check_settings, document_settings, hyper
@@ -257,7 +257,13 @@ class Clusterer(
         network = self.fitted_objective().network
         with self._progress():
             rows = self._check(X, column, self.encoder_, reset=False)
-            return rows, network.embed(rows.unique)
+            h = network.embed(rows.unique)
+        if not np.isfinite(h).all():
+            raise ArtifactError(
+                "The model gives embeddings that contain NaN or infinity: its weights are damaged, or its encoder is. "
+                "Fit it again, or load a good copy."
+            )
+        return rows, h
 
     def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Rows[Any]:  # noqa: N803
         """Validate ``X`` and warn of what cannot be read; when fitting (``reset``), refuse too few items."""

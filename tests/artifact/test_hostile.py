@@ -353,3 +353,14 @@ def test_a_keyword_or_example_that_is_no_text_is_refused(folder, entry):
     write_manifest(folder)
     with pytest.raises(ArtifactError):
         str(coterie.load(folder).describe())
+
+
+def test_weights_whose_embeddings_overflow_are_refused(topics, tmp_path):
+    folder = tmp_path / "model"
+    coterie.DEC(n_clusters=3, encoder="tfidf", epochs=2, epoch_steps=2, guard="off").fit(topics[0]).save(folder)
+    tensors = load_file(folder / "weights.safetensors")
+    tensors["network.f.0.bias"] = np.full_like(tensors["network.f.0.bias"], np.finfo(np.float32).max)
+    save_file(tensors, folder / "weights.safetensors")
+    sign(folder)
+    with pytest.raises(ArtifactError, match="contain NaN or infinity"):
+        coterie.load(folder).predict(topics[0][:4])
