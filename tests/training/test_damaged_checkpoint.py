@@ -86,6 +86,8 @@ def test_a_checkpoint_without_a_checksum_is_refused(train, toy, checkpoint):
         {"fingerprint": 5}, {"fingerprint": None}, {"step": "4"}, {"step": -1}, {"step": 10**9}, {"step": 4.5},
         {"history": "x"}, {"history": [1]}, {"sums": []}, {"sums": {"loss": "x"}}, {"guard": {}},
         {"guard": {"baseline": "x", "score": "x", "kept": 1, "epochs": 1}}, {"guard": None}, {"guard": {"x": 1}},
+        *({"guard": {"baseline": 0.1, "score": 0.1, "kept": 1, "epochs": 1} | wrong}
+          for wrong in ({"epochs": [[]]}, {"kept": -1}, {"stopped": 3}, {"mode": "x"}, {"untrained": "x"})),
     ],
 )  # fmt: skip
 def test_records_that_no_run_writes_are_refused(train, toy, checkpoint, meta):

@@ -44,6 +44,18 @@ class Verdict:
     mode: Mode = "on"
     untrained: float | None = None  # score of the clusters without training; None: nothing is known to judge by
 
+    def check(self) -> None:
+        """Raise :class:`ValueError` if a value is not of its kind, as in a checkpoint that someone altered."""
+        numbers = [self.baseline, self.score, *([] if self.untrained is None else [self.untrained])]
+        is_right = (
+            all(type(number) in (int, float) for number in numbers)
+            and all(type(epoch) is int and epoch >= 0 for epoch in (self.kept, self.epochs))
+            and type(self.stopped) is str
+            and self.mode in ("on", "off")
+        )
+        if not is_right:
+            raise ValueError("what the guard decided is not a decision of the guard")
+
     def __str__(self) -> str:
         if self.mode == "off":
             return "Guard: off; the state after the last epoch is kept."
@@ -144,7 +156,7 @@ class Guard:
     def restore(self, state: dict[str, Any], best: dict[str, Tensor]) -> None:
         """Load what a checkpoint stored."""
         verdict = Verdict(**state)
-        f"{verdict.score:f}{verdict.baseline:f}{verdict}"  # fails here if a number is none, not after the training
+        verdict.check()
         self.verdict, self.best = verdict, best
 
 
