@@ -117,7 +117,7 @@ def _checked_name(cluster: int, name: str) -> str:
     """Return a name on one line, or raise :class:`InputError`."""
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"The name of cluster {cluster} must be a text that is not blank, got {name!r}.")
-    cleaned = " ".join(name.split())
+    cleaned = " ".join(name.encode("utf-8", "replace").decode("utf-8").split())  # half a surrogate pair is no text
     if len(cleaned) > _MAX_NAME:
         raise InputError(f"The name of cluster {cluster} has {len(cleaned)} characters, more than {_MAX_NAME}.")
     return cleaned

@@ -131,3 +131,9 @@ def test_names_are_checked(model):
     model.merge([0, 1])
     with pytest.raises(InputError, match="no cluster 1 any more: it was merged into 0"):
         model.rename({1: "one"})
+
+
+def test_a_name_with_half_a_surrogate_pair_can_be_saved(topics, tmp_path):
+    model = coterie.KMeans(n_clusters=3, encoder="tfidf").fit(topics[0]).rename({0: "Sports \ud800"})
+    model.save(tmp_path / "model")
+    assert coterie.load(tmp_path / "model").clusters_.names[0] == "Sports ?"
