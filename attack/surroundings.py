@@ -44,8 +44,8 @@ def _print(folder: Path, code: str, other: str, number: int) -> None:
     commands: list[list[Any]] = [
         ["info", out / "model"],
         ["assign", out / "model", table, "-c", "text", "-o", folder / f"o{in_name.decode('utf-8', 'replace')}.csv"],
-        ["cluster", table, "-c", f"no{other}", "-k", 2],
-        ["cluster", plain, "-c", "text", "-k", 2, "-e", f"tfidf{other}"],
+        ["cluster", table, "-c", f"no{other}", "-k", 2, "--no-save"],
+        ["cluster", plain, "-c", "text", "-k", 2, "-e", f"tfidf{other}", "--no-save"],
         ["evaluate", table, "-t", f"x{code}"],
         ["tree", out / "model"],
         ["edit", out, "--rename", f"0={code}{other}x", "--merge", f"0,{other}", "-o", folder / "edited", "--no-report"],
