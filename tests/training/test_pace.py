@@ -81,3 +81,10 @@ def test_a_training_leaves_time_for_what_follows_it(train, slow, now):
     trained = train(slow, guard="on", epochs=1000, stopping=Stopping(deadline=began + 60))
     assert 60 - 2 * STEP <= now[0] + AFTER - began <= 60 + STEP
     assert "guard" in trained.history[-1]
+
+
+def test_the_evaluation_of_an_epoch_and_the_hooks_of_the_next_share_one_embedding(train, slow, monkeypatch):
+    calls = []
+    monkeypatch.setattr("coterie.training.distributed.encode", lambda *args: calls.append(1) or args[0].encode(args[1]))
+    train(slow, guard="on", epochs=3)
+    assert len(calls) == 1 + 3  # before the first epoch, and after each

@@ -107,6 +107,7 @@ class Run:
 
     step: int = 0
     pace: Pace = field(default_factory=Pace)
+    embedded: Tensor | None = None  # (N, D) by the network as it is between two epochs
     history: list[Record] = field(default_factory=list)
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -173,6 +174,7 @@ class Run:
         self.augmented = self.views(number)
         if done == 0:
             self._call_hooks(stage, epoch)
+        self.embedded = None
         self.objective.train()
         for _ in range(done, self.steps_per_epoch):
             self._step(stage, self._rows(), advance)
@@ -279,10 +281,12 @@ class Run:
         return evaluation
 
     def _encode_corpus(self) -> Corpus:
-        h = distributed.encode(self.objective.network, self.original)
-        if not torch.isfinite(h).all():
+        """Return the corpus as it is embedded now: once for the evaluation of an epoch and the hooks of the next."""
+        if self.embedded is None:
+            self.embedded = distributed.encode(self.objective.network, self.original)
+        if not torch.isfinite(self.embedded).all():
             raise TrainingError("the embeddings contain NaN or infinity")
-        return replace(self.corpus, h=h)
+        return replace(self.corpus, h=self.embedded)
 
     def _stop_message(self) -> str:
         stopped = f"Stopped at step {self.step} of {self.total}."
