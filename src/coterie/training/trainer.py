@@ -115,6 +115,8 @@ class Run:
         settings = self.settings
         assert self.corpus.prepared is not None
         self.original = self.corpus.prepared
+        if not self.objective.network.from_scratch and settings.stopping.deadline is None:
+            self.embedded = self.corpus.h
         self.steps_per_pass = n_batches(len(self.original), settings.batch_size)
         self.steps_per_epoch = settings.epoch_steps or self.steps_per_pass
         self.stages = self.objective.stages(self._n_epochs())
@@ -259,9 +261,8 @@ class Run:
 
     def _judge(self, record: Record, update: Callable[[Evaluation], None], *, ends_stage: bool = True) -> None:
         """Evaluate the state, and give it to the guard: in one process, of embeddings by all; the first are known."""
-        is_new = self.step or self.objective.network.from_scratch or self.settings.stopping.deadline is not None
         with self.pace.measuring("evaluation"):  # with a deadline also what embedding takes
-            corpus = self._encode_corpus() if is_new else self.corpus
+            corpus = self._encode_corpus()
             distributed.once(lambda: update(self._evaluate(corpus, record, ends_stage=ends_stage)))
 
     def _evaluate(self, corpus: Corpus, record: Record, *, ends_stage: bool) -> Evaluation:
