@@ -1,4 +1,4 @@
-"""Where the time of a fit goes: seconds of processor time of every part, and the share that is not training steps.
+"""Where the time of a fit goes: processor time and wall time of every part, and the share that is not training steps.
 
     python benchmarks/fit_parts.py --texts 5000 --method sccl
     python benchmarks/fit_parts.py --texts 2000 --precision float32  # steps in another precision than `auto`
@@ -24,7 +24,8 @@ from coterie import datasets
 from coterie.progress import Meter, listening
 from coterie.training.trainer import Run
 
-seconds: dict[str, float] = defaultdict(float)
+seconds: dict[str, float] = defaultdict(float)  # of the processor
+wall: dict[str, float] = defaultdict(float)
 
 
 class Parts(Meter):
@@ -39,12 +40,13 @@ class Parts(Meter):
 
 @contextmanager
 def timed(name: str) -> Iterator[None]:
-    """Add the processor time of the block to ``name``."""
-    start = time.process_time()
+    """Add the times of the block to ``name``."""
+    start, start_wall = time.process_time(), time.perf_counter()
     try:
         yield
     finally:
         seconds[name] += time.process_time() - start
+        wall[name] += time.perf_counter() - start_wall
 
 
 def measured(method: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -72,14 +74,20 @@ def main() -> None:
     with timed("all"), listening(Parts(lambda _share, _what: None)):
         model.fit(texts)
     steps = seconds["- steps"]
-    for name, value in seconds.items():
-        print(f"{name:12}{value:8.1f} s{value / seconds['all']:8.0%}")
-    rest = seconds["all"] - steps
-    share = rest / seconds["all"]
+    print(f"{'':20}{'processor':>12}{'wall':>16}")
+    for name in seconds:
+        shares = "".join(f"{part[name]:8.1f} s{part[name] / part['all']:6.0%}" for part in (seconds, wall))
+        print(f"{name:20}{shares}")
     n_steps, loss = model.history_[-1]["step"], model.history_[-1]["loss"]
-    print(f"{len(texts):,} texts, {n_steps} steps: {rest:.1f} s ({share:.0%}) are not steps")
-    rest -= seconds["embedding"]
-    print(f"without the first embedding: {rest:.1f} s; {steps / n_steps:.2f} s a step; loss {loss:.4f}")
+    print(f"{len(texts):,} texts, {n_steps} steps: {_share('- steps')} are not steps")
+    print(f"{_share('- steps', 'embedding')} are neither steps nor the first embedding")
+    print(f"{steps / n_steps:.2f} s of the processor a step; loss {loss:.4f}")
+
+
+def _share(*names: str) -> str:
+    """Return what is left of the whole without some parts, by processor time and by wall time."""
+    rest = [1 - sum(times[name] for name in names) / times["all"] for times in (seconds, wall)]
+    return f"{rest[0]:.0%} of the processor time and {rest[1]:.0%} of the wall time"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from coterie import arrays
 from coterie.arrays import unit_rows
 from coterie.knn import neighborhood
 from coterie.knn.graph import knn_graph
@@ -58,7 +57,7 @@ def test_agreement_is_computed_on_a_subsample_of_many_rows(monkeypatch, topics, 
     texts, labels = topics
     words = word_features(texts, 3, seed=0)
     graph = knn_graph(vectors, 10)
-    monkeypatch.setattr(arrays, "EXACT_LIMIT", 60)
+    monkeypatch.setattr(neighborhood, "_COMPARED_ROWS", 60)
     monkeypatch.setattr(neighborhood, "neighbor_mutual_information", recorded)
     assert words_agree(vectors, words, graph, labels, 3, min_ratio=0.45)
     assert sizes == [60, 60]

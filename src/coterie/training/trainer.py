@@ -115,8 +115,6 @@ class Run:
         settings = self.settings
         assert self.corpus.prepared is not None
         self.original = self.corpus.prepared
-        if not self.objective.network.from_scratch and settings.stopping.deadline is None:
-            self.embedded = self.corpus.h
         self.steps_per_pass = n_batches(len(self.original), settings.batch_size)
         self.steps_per_epoch = settings.epoch_steps or self.steps_per_pass
         self.stages = self.objective.stages(self._n_epochs())
@@ -157,6 +155,8 @@ class Run:
         if distributed.once(lambda: self.checkpoint is not None and self.checkpoint.restore(self)):
             distributed.copy_run(self)
         else:
+            if not self.objective.network.from_scratch and self.settings.stopping.deadline is None:
+                self.embedded = self.corpus.h
             self._judge({"stage": "init", "epoch": 0, "step": 0}, self.guard.begin)
         self.loss_of = distributed.loss_of(self.objective)
 
