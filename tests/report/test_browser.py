@@ -284,6 +284,18 @@ def test_words_in_the_table_are_not_broken(opened):
     assert lines == 1
 
 
+def test_a_short_value_is_on_one_line_and_a_name_stays_beside_its_dot(opened):
+    browser.resize(opened, 700, 900)
+    date, name = opened.execute_script(
+        "const lines = (node) => { const range = document.createRange(); range.selectNodeContents(node);"
+        " return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / 12))).size; };"
+        "const short = document.querySelector('#table-body td.short'); short.textContent = '2026-11-18';"
+        "const cluster = document.querySelector('#table-body td.cluster'); cluster.lastChild.textContent = 'Verification';"
+        "return [lines(short), lines(cluster)]"
+    )
+    assert (date, name) == (1, 1)
+
+
 def test_other_colors_leave_the_levels_unfolded(opened):
     opened.find_element("id", "fold").click()
     opened.find_element("id", "theme").click()

@@ -7,6 +7,7 @@ import { activePoints, getFilters, isFiltered, selectClusters, setDoubtful } fro
 import { thumbnail } from "./thumbnail.js";
 
 const PAGE = 50;
+const SHORT = 16; // characters of a value, e.g. a date, that is not broken into lines
 const order = { column: "row", ascending: true };
 let page = 0;
 let rows = [];
@@ -65,7 +66,8 @@ function tableRow(i) {
     if (column.id === "confidence") return el("td", { class: "number" }, el("span", { class: "meter", "aria-hidden": "true" }, el("i", { style: { width: percent(points.confidence[i]).replace(" ", "") } })), decimal(points.confidence[i]));
     if (column.id === "margin") return el("td", { class: "number" }, decimal(points.margin[i]));
     if (column.id === "text" && points.images) return el("td", { class: "wide" }, thumbnail(i, 40), points.texts ? ` ${points.texts[i]}` : null);
-    return el("td", { class: column.number ? "number" : column.wide ? "wide" : null, dir: "auto" }, String(column.value(i)));
+    const text = String(column.value(i));
+    return el("td", { class: column.number ? "number" : column.wide ? "wide" : text.length <= SHORT ? "short" : null, dir: "auto" }, text);
   }));
 }
 
