@@ -290,8 +290,8 @@ def test_a_short_value_is_on_one_line_and_a_name_stays_beside_its_dot(opened):
         "const lines = (node) => { const range = document.createRange(); range.selectNodeContents(node);"
         " return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / 12))).size; };"
         "const short = document.querySelector('#table-body td.short'); short.textContent = '2026-11-18';"
-        "const cluster = document.querySelector('#table-body td.cluster'); cluster.lastChild.textContent = 'Verification';"
-        "return [lines(short), lines(cluster)]"
+        "const named = document.querySelector('#table-body td.cluster'); named.lastChild.textContent = 'Verification';"
+        "return [lines(short), lines(named)]"
     )
     assert (date, name) == (1, 1)
 
