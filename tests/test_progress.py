@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 import coterie
-from coterie.progress import Meter, listening, part, track, whole
+from coterie.progress import Meter, expect, listening, part, track, whole
 
 
 class Recorder:
@@ -133,6 +133,26 @@ def test_with_a_deadline_the_share_is_at_least_that_of_the_time(meter, shown, mo
     assert [share for share, _ in shown] == [0, 40, 40, 40, 90, 99, 100]
 
 
+def test_what_the_work_expects_replaces_the_shares_of_its_parts(meter, shown, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("coterie.progress.time.perf_counter", lambda: now[0])
+    expect(1.0)  # without a listener nothing happens
+    with listening(meter), whole({"training": 9, "score": 1}, deadline=200.0):
+        with part("training"), track("Training", 2) as advance:
+            now[0] = 110.0
+            expect(30.0)
+            advance(1)
+            now[0] = 120.0
+            expect(300.0)  # later than the deadline
+            advance(1)
+            expect(20.0)
+        with part("score"):
+            now[0] = 130.0
+            work()
+            now[0] = 150.0
+    assert [share for share, _ in shown] == [0, 25, 20, 50, 50, 75, 75, 100]
+
+
 def test_work_without_parts_is_a_whole_of_its_own(meter, shown):
     with listening(meter):
         work("Reading", parts=(1, 3))
@@ -169,6 +189,6 @@ def test_a_fit_names_its_parts(meter, shown, topics):
     texts = list(dict.fromkeys(text.partition(",")[0] for _, text in shown))
     assert texts == ["embedding", "views", "neighbors", "start", "training", "score"]
     assert any(text.startswith("training, epoch 2 of 2, ") for _, text in shown)
-    shares = [share for share, _ in shown]
-    assert shares == sorted(shares)
-    assert shares[-1] == 100
+    before = [share for share, text in shown if not text.startswith(("training,", "score"))]
+    assert before == sorted(before)
+    assert shown[-1][0] == 100

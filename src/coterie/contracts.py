@@ -127,8 +127,8 @@ class Network(nn.Module):
         """Return h (N, D) for inference. Each row depends on its own item only."""
         return np.asarray(items, dtype=np.float32)
 
-    def embed_corpus(self, items: Items, prepared: Prepared) -> Vectors:
-        """Return what :meth:`embed` returns, for training items that are already prepared."""
+    def embed_corpus(self, items: Items, prepared: Prepared, encoded: Vectors | None = None) -> Vectors:
+        """Return what :meth:`embed` returns, for training items that are prepared, and perhaps ``encoded`` (N, D)."""
         return self.embed(items)
 
     def decoder(

@@ -26,6 +26,7 @@ from coterie.closing import (
     untrained_model,
 )
 from coterie.clusterer import METHODS, Clusterer
+from coterie.clustering.kmeans import quick_kmeans_labels
 from coterie.clustering.mixture import Evidence
 from coterie.contracts import Corpus, Labels, Network, Objective
 from coterie.data.atomic import check_writable
@@ -160,7 +161,7 @@ class DeepClusterer(Clusterer):
         self.guard_, self._unsaved = guard.verdict, checkpoint
         with part("score"):
             assert corpus.prepared is not None
-            h = objective.network.embed_corpus(corpus.items, corpus.prepared)
+            h = objective.network.embed_corpus(corpus.items, corpus.prepared, guard.best_h)
             final = replace(with_embeddings(corpus, h), labels=None)
             if guard.active and not guard.verdict.kept and not from_scratch:
                 same = torch.equal(final.h, pretrained.h)
@@ -174,12 +175,10 @@ class DeepClusterer(Clusterer):
     def _start(self, pretrained: Corpus, seed: int) -> tuple[Labels, KNNGraph, Clusterer]:
         """Return the labels of k-means, the nearest neighbors, and the model whose labels training starts from."""
         with part("neighbors"):
-            untrained = self._untrained("kmeans", pretrained, seed)
-            baseline = labels_of(untrained.objective_, pretrained)
+            baseline = quick_kmeans_labels(pretrained.h.numpy(), pretrained.counts, self.n_clusters_, seed=seed)
             graph = self._neighbor_graph(pretrained, baseline, seed)
         with part("start"):
-            untrained = untrained if self.init == "kmeans" else self._untrained(self.init, pretrained, seed)
-        return baseline, graph, untrained
+            return baseline, graph, self._untrained(self.init, pretrained, seed)
 
     def _fall_back(self, objective: Objective, corpus: Corpus, fitted: Clusterer | None, seed: int) -> None:
         """Let the method that trains nothing assign; the clusters of the objective become the same."""

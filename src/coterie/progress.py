@@ -55,6 +55,13 @@ def part(name: str) -> AbstractContextManager[None]:
     return listener.part(name) if isinstance(listener, Meter) else nullcontext()
 
 
+def expect(seconds: float) -> None:
+    """Say that the :func:`whole` will take so many seconds more: this is better known than the shares of its parts."""
+    listener = _listener.get()
+    if isinstance(listener, Meter):
+        listener.expect(seconds)
+
+
 def has_listener() -> bool:
     """Whether progress is shown."""
     return _listener.get() is not None
@@ -78,7 +85,7 @@ class Meter:
 
     def __init__(self, show: Callable[[float, str], None]) -> None:
         self._report = show
-        self._began, self._deadline = 0.0, math.inf  # of the whole
+        self._began, self._deadline, self._expected = 0.0, math.inf, math.inf  # begin and end of the whole
         self._ends: dict[str, tuple[float, float]] = {}  # where each part begins and ends
         self._part = ""
         self._done, self._end = 0.0, 1.0  # the share that is done, and the end of the current part
@@ -91,6 +98,7 @@ class Meter:
             yield
             return
         self._began, self._deadline = time.perf_counter(), math.inf if deadline is None else deadline
+        self._expected = math.inf
         total, start = sum(parts.values()), 0.0
         for name, weight in parts.items():
             self._ends[name] = (start, start + weight / total)
@@ -98,7 +106,12 @@ class Meter:
         try:
             yield
         finally:
-            self._ends, self._deadline = {}, math.inf
+            self._ends, self._deadline, self._expected = {}, math.inf, math.inf
+
+    def expect(self, seconds: float) -> None:
+        """Expect the end of the whole in so many seconds."""
+        if self._ends:
+            self._expected = time.perf_counter() + seconds
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -137,6 +150,11 @@ class Meter:
             self._tracking, self._done = False, end
 
     def _show(self, share: float, text: str) -> None:
-        """Report the share that is done, or that of the time that is used, if it is larger."""
-        used = (time.perf_counter() - self._began) / max(self._deadline - self._began, _SHORTEST)
-        self._report(max(share, min(used, _ALMOST_DONE)), text)
+        """Report the share of the time until the end is expected. Before that is known, the share that is done counts.
+
+        With a deadline it is at least the share of the time that is used.
+        """
+        end = min(self._deadline, self._expected)
+        used = min((time.perf_counter() - self._began) / max(end - self._began, _SHORTEST), _ALMOST_DONE)
+        is_known = self._expected < math.inf and share < 1
+        self._report(used if is_known else max(share, used), text)

@@ -18,6 +18,7 @@ from coterie.contracts import Labels, Vectors
 from coterie.errors import InputError
 
 _SPARSE = 0.05  # share of numbers that are not zero, below which a sparse matrix is faster: word counts, TF-IDF
+_SAMPLE = 8192  # rows on which random initializations are compared where time counts
 _CATCHING = threading.Lock()  # warnings are caught for the whole process: one thread at a time
 
 
@@ -65,6 +66,17 @@ def kmeans_labels(
     rows = torch.from_numpy(x)
     centers = kmeans_centers(rows, counts.double(), n_clusters, n_init=n_init, seed=seed, init=init)
     return np.asarray(nearest_center(rows, centers).numpy())
+
+
+def quick_kmeans_labels(x: Vectors, counts: Tensor, n_clusters: int, *, n_init: int = 10, seed: int) -> Labels:
+    """Return k-means labels (N,) of ``x`` (N, D); of many rows the best initialization is found on a sample."""
+    init = None
+    if len(x) > _SAMPLE:
+        rows = np.sort(np.random.default_rng(seed).choice(len(x), _SAMPLE, replace=False))
+        sample, weights = torch.from_numpy(x[rows]), counts[torch.from_numpy(rows)].double()
+        with suppress(InputError):  # if most rows are equal, a sample may have too few distinct rows
+            init = kmeans_centers(sample, weights, n_clusters, n_init=n_init, seed=seed)
+    return kmeans_labels(x, counts, n_clusters, n_init=n_init, seed=seed, init=init)
 
 
 def cluster_means(h: Tensor, counts: Tensor, labels: Labels, n_clusters: int) -> Tensor:

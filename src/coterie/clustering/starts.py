@@ -14,7 +14,7 @@ import torch
 from scipy.sparse import csr_matrix
 
 from coterie.arrays import is_large, row_chunks, unit_rows
-from coterie.clustering.kmeans import kmeans_centers, kmeans_labels
+from coterie.clustering.kmeans import quick_kmeans_labels
 from coterie.clustering.linkage import linkage_labels
 from coterie.clustering.mixture import Evidence, Floats, Mixture, MixtureSettings, fit_mixture, neighbor_weights
 from coterie.contracts import Labels, Vectors
@@ -23,7 +23,6 @@ from coterie.knn.graph import KNNGraph, knn_graph
 from coterie.knn.smoothing import compress, smooth
 from coterie.words.tfidf_svd import fuse
 
-_KMEANS_SAMPLE = 8192  # rows on which the random initializations of k-means are compared
 _SCREENING_SAMPLE = 4096  # rows on which all starts are compared; the best are then fitted to all rows
 _ROWS_PER_CLUSTER = 16  # of the screening sample at least
 _PLACES = {"kmeans": 4, "linkage": 1}  # starts of each algorithm that are fitted to all rows; linkage takes longer
@@ -111,14 +110,7 @@ class Features:
         return compress(smooth(x, graph.first(k), rounds=start.rounds, power=self.power))
 
     def _kmeans(self, x: Vectors) -> Labels:
-        """Return k-means labels; of many rows the best of ``n_init`` initializations is found on a sample."""
-        init = None
-        if len(x) > _KMEANS_SAMPLE:
-            rows = _sample(len(x), _KMEANS_SAMPLE, self.seed)
-            sample, counts = torch.from_numpy(x[rows]), self.counts[torch.from_numpy(rows)].double()
-            with suppress(InputError):  # if most rows are equal, a sample may have too few distinct rows
-                init = kmeans_centers(sample, counts, self.n_clusters, n_init=self.n_init, seed=self.seed)
-        return kmeans_labels(x, self.counts, self.n_clusters, n_init=self.n_init, seed=self.seed, init=init)
+        return quick_kmeans_labels(x, self.counts, self.n_clusters, n_init=self.n_init, seed=self.seed)
 
 
 def choose_mixture(

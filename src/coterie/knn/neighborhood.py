@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.arrays import is_large, subsample, unit_rows
+from coterie.arrays import unit_rows
 from coterie.contracts import Items, Labels, Vectors
 from coterie.knn.graph import KNNGraph, knn_graph
 from coterie.knn.mutual_information import neighbor_mutual_information
@@ -13,6 +13,7 @@ from coterie.words.tfidf_svd import fuse, tfidf_svd
 WORD_WEIGHT = 0.3  # weight of the words in the fused similarity
 WORD_AGREEMENT = 0.45  # least mutual information of the graph by words, relative to that of the graph by embeddings
 _COMPARED_NEIGHBORS = 10  # neighbors by which the two graphs are compared
+_COMPARED_ROWS = 8192  # rows of them at most
 
 
 def word_features(items: Items, n_clusters: int, *, seed: int | None) -> Vectors | None:
@@ -31,8 +32,8 @@ def words_agree(
     That is, whether the mutual information of the graph by words is at least ``min_ratio`` times that of ``graph``,
     the graph of the unit embeddings ``e`` (N, D). Many rows are subsampled.
     """
-    if is_large(len(e)):
-        rows = subsample(len(e))
+    if len(e) > _COMPARED_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(len(e), _COMPARED_ROWS, replace=False))
         graph = knn_graph(e[rows], _COMPARED_NEIGHBORS)
         words = words[rows]
         labels = labels[rows]

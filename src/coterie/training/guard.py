@@ -19,7 +19,7 @@ import numpy as np
 from torch import Tensor
 
 from coterie.clustering.mixture import Evidence, MixtureSettings, fit_mixture
-from coterie.contracts import Labels, Objective
+from coterie.contracts import Labels, Objective, Vectors
 from coterie.errors import CollapseWarning, TrainingError, user_level
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Guard:
     def __init__(self, mode: Mode, evidence: Evidence | None, baseline: Labels, n_clusters: int) -> None:
         self.active, self.n_clusters = mode == "on", n_clusters
         self.best: dict[str, Tensor] = {}
+        self.best_h: Vectors | None = None  # (N, D) embeddings of the best state; None: not known after a resume
         self._evidence = evidence
         self._entropy = _entropy(baseline, n_clusters)
         j = self.score(baseline) if self.active else 0.0
@@ -98,7 +99,7 @@ class Guard:
         if self.active:
             j = self._record(evaluation)
             self.verdict = replace(self.verdict, score=j, untrained=None if self._evidence is None else j)
-            self.best = _copy(evaluation.objective)
+            self._keep(evaluation)
 
     def update(self, evaluation: Evaluation) -> None:
         """Record the score, keep the state if it is the best so far, and raise TrainingError on a collapse."""
@@ -110,7 +111,10 @@ class Guard:
         allowed = 0.0 if self.verdict.kept else _MAX_LOSS * math.log(self.n_clusters)
         if score > self.verdict.score - allowed or self._evidence is None:
             self.verdict = replace(self.verdict, score=score, kept=epoch)
-            self.best = _copy(evaluation.objective)
+            self._keep(evaluation)
+
+    def _keep(self, evaluation: Evaluation) -> None:
+        self.best, self.best_h = _copy(evaluation.objective), evaluation.h
 
     def skip(self) -> None:
         """Count an epoch whose labels mean nothing yet."""

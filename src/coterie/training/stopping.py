@@ -11,8 +11,6 @@ from typing import Any
 from coterie.errors import InputError, TrainingError
 from coterie.training.distributed import once
 
-_AFTER_TRAINING = 3.0  # evaluations: that of the last epoch, the final embeddings and the description take as long
-
 
 @dataclass(frozen=True)
 class Stopping:
@@ -26,9 +24,9 @@ class Stopping:
         patience = self.patience
         return patience is not None and once(lambda: _epochs_since_best(history) >= patience)
 
-    def is_late(self, evaluation_seconds: float) -> bool:
-        """Whether the time that is left is only enough for what follows the training."""
-        deadline, after = self.deadline, _AFTER_TRAINING * evaluation_seconds
+    def is_late(self, after: float) -> bool:
+        """Whether the time that is left is only enough for the seconds that follow the training."""
+        deadline = self.deadline
         return deadline is not None and once(lambda: time.perf_counter() + after > deadline)
 
 

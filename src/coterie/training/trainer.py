@@ -14,7 +14,7 @@ from torch import Tensor
 
 from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Vectors
 from coterie.errors import TrainingError, TrainingStopped
-from coterie.progress import Advance, track
+from coterie.progress import Advance, expect, track
 from coterie.seeding import seeded
 from coterie.training import distributed
 from coterie.training.batches import batches, n_batches
@@ -22,6 +22,8 @@ from coterie.training.checkpoint import Checkpoint
 from coterie.training.guard import Guard
 from coterie.training.interrupt import interruptible
 from coterie.training.optimizer import Optimizer, Schedule
+from coterie.training.pace import Pace
+from coterie.training.plan import note, stage_of
 from coterie.training.stopping import Stopping, input_errors_as_training_errors
 
 Record = dict[str, Any]
@@ -104,7 +106,8 @@ class Run:
     on_epoch: Callable[[list[Record]], None] | None = None
 
     step: int = 0
-    evaluation_seconds: float = 0.0  # of the last evaluation
+    pace: Pace = field(default_factory=Pace)
+    embedded: Tensor | None = None  # (N, D) by the network as it is between two epochs
     history: list[Record] = field(default_factory=list)
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -112,6 +115,8 @@ class Run:
         settings = self.settings
         assert self.corpus.prepared is not None
         self.original = self.corpus.prepared
+        if not self.objective.network.from_scratch and settings.stopping.deadline is None:
+            self.embedded = self.corpus.h
         self.steps_per_pass = n_batches(len(self.original), settings.batch_size)
         self.steps_per_epoch = settings.epoch_steps or self.steps_per_pass
         self.stages = self.objective.stages(self._n_epochs())
@@ -162,15 +167,16 @@ class Run:
         return self.objective.converged or self.settings.stopping.is_stale(self.history)
 
     def _is_late(self) -> bool:
-        return self.settings.stopping.is_late(self.evaluation_seconds)
+        return self.settings.stopping.is_late(self.pace.after)
 
     def _epoch(self, advance: Advance, stop_requested: Callable[[], bool]) -> None:
         """Train from the current step to the end of its epoch."""
         number, done = divmod(self.step, self.steps_per_epoch)
-        stage, epoch = _stage_of(self.stages, number)
+        stage, epoch = stage_of(self.stages, number)
         self.augmented = self.views(number)
         if done == 0:
             self._call_hooks(stage, epoch)
+        self.embedded = None
         self.objective.train()
         for _ in range(done, self.steps_per_epoch):
             self._step(stage, self._rows(), advance)
@@ -196,17 +202,17 @@ class Run:
         self.objective.after_step()
         self.step += 1
         values = {name: float(term.detach()) for name, term in terms.items()}
-        for name, value in (values | {"loss": loss, "steps": 1, "seconds": time.perf_counter() - started}).items():
+        seconds = time.perf_counter() - started
+        for name, value in (values | {"loss": loss, "steps": 1, "seconds": seconds}).items():
             self.sums[name] += value
-        advance(1, note=self._note(stage, values))
+        self.pace.step_done(seconds)
+        n_epochs, epoch = self._epoch_of(self.total), self._epoch_of(self.step)
+        expect(self.pace.left(self.total - self.step, n_epochs - epoch))
+        advance(1, note=note(self.stages, stage, f"epoch {epoch} of {n_epochs}", values))
 
-    def _note(self, stage: Stage, values: dict[str, float]) -> str:
-        """Return the epoch, the stage where there are several, and the loss terms of a step, for the progress bar."""
-        n_epochs = -(-self.total // self.steps_per_epoch)
-        epoch = (self.step - 1) // self.steps_per_epoch + 1
-        name = [stage.name] if len(self.stages) > 1 else []
-        terms = " ".join(f"{name} {value:.3f}" for name, value in values.items())
-        return ", ".join([f"epoch {epoch} of {n_epochs}", *name, terms])
+    def _epoch_of(self, step: int) -> int:
+        """Return the number of the epoch, from 1, that step ``step`` is the last of or within."""
+        return math.ceil(step / self.steps_per_epoch)
 
     def _save(self, *, due: bool, stop: bool) -> None:
         """Write a checkpoint when it is due, and raise KeyboardInterrupt when the user requested a stop."""
@@ -218,8 +224,8 @@ class Run:
     def _call_hooks(self, stage: Stage, epoch: int) -> None:
         hooks = [hook for hook in (stage.before if epoch == 0 else None, stage.before_epoch) if hook]
         if hooks:
-            corpus = self._encode_corpus()
-            with input_errors_as_training_errors():
+            with self.pace.measuring("hooks"), input_errors_as_training_errors():
+                corpus = self._encode_corpus()
                 for hook in hooks:
                     hook(corpus, self.settings.seed)
             distributed.copy_state(self.objective)
@@ -255,10 +261,9 @@ class Run:
 
     def _judge(self, record: Record, update: Callable[[Evaluation], None], *, ends_stage: bool = True) -> None:
         """Evaluate the state, and give it to the guard: in one process, of embeddings by all; the first are known."""
-        started = time.perf_counter()
-        corpus = self._encode_corpus() if self.step or self.objective.network.from_scratch else self.corpus
-        distributed.once(lambda: update(self._evaluate(corpus, record, ends_stage=ends_stage)))
-        self.evaluation_seconds = time.perf_counter() - started
+        with self.pace.measuring("evaluation"):  # with a deadline also what embedding takes
+            corpus = self._encode_corpus()
+            distributed.once(lambda: update(self._evaluate(corpus, record, ends_stage=ends_stage)))
 
     def _evaluate(self, corpus: Corpus, record: Record, *, ends_stage: bool) -> Evaluation:
         """Assign all items by a copy of the objective, so that evaluating changes nothing in the training."""
@@ -277,10 +282,12 @@ class Run:
         return evaluation
 
     def _encode_corpus(self) -> Corpus:
-        h = distributed.encode(self.objective.network, self.original)
-        if not torch.isfinite(h).all():
+        """Return the corpus as it is embedded now: once for the evaluation of an epoch and the hooks of the next."""
+        if self.embedded is None:
+            self.embedded = distributed.encode(self.objective.network, self.original)
+        if not torch.isfinite(self.embedded).all():
             raise TrainingError("the embeddings contain NaN or infinity")
-        return replace(self.corpus, h=h)
+        return replace(self.corpus, h=self.embedded)
 
     def _stop_message(self) -> str:
         stopped = f"Stopped at step {self.step} of {self.total}."
@@ -289,12 +296,3 @@ class Run:
         if not self.checkpoint.path.exists():
             return f"{stopped} That was before the first checkpoint, so nothing was saved."
         return f"{stopped} The checkpoint is {self.checkpoint.path}: run the same command again to resume."
-
-
-def _stage_of(stages: Sequence[Stage], number: int) -> tuple[Stage, int]:
-    """Return the stage of epoch ``number``, counted over all stages, and the epoch within it."""
-    for stage in stages:
-        if number < stage.epochs:
-            return stage, number
-        number -= stage.epochs
-    raise IndexError(number)

@@ -107,9 +107,11 @@ class TransformerNetwork(Network):
         assert isinstance(bert, PackedBert)
         return partial(bert.above, layers=self.n_cached) if self.n_cached else bert
 
-    def embed_corpus(self, items: Items, prepared: Any) -> Vectors:
-        """Return what :meth:`embed` returns; in bfloat16 without computing the frozen layers again."""
-        return np.asarray(self.encode(prepared).numpy()) if self._in_bfloat16 else self.embed(items)
+    def embed_corpus(self, items: Items, prepared: Any, encoded: Vectors | None = None) -> Vectors:
+        """Return what :meth:`embed` returns; in bfloat16 without computing the frozen layers, or anything, again."""
+        if not self._in_bfloat16:
+            return self.embed(items)
+        return np.asarray(self.encode(prepared).numpy()) if encoded is None else encoded
 
     def embed(self, items: Items) -> Vectors:
         """Return h (N, D) in the inference precision."""

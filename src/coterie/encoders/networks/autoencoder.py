@@ -69,7 +69,7 @@ class AutoEncoderNetwork(Network):
         """Return the code h (N, d)."""
         return np.asarray(self.encode(torch.from_numpy(self.inner.embed(items))).numpy())
 
-    def embed_corpus(self, items: Items, prepared: Prepared) -> Vectors:
+    def embed_corpus(self, items: Items, prepared: Prepared, encoded: Vectors | None = None) -> Vectors:
         """Return the code of the training items; their fixed embeddings are not computed again."""
         return np.asarray(self.encode(torch.as_tensor(prepared)).numpy())
 

@@ -52,7 +52,7 @@ class FCNetwork(Network):
         """Return h (N, L) for inference."""
         return np.asarray(self._project(torch.from_numpy(self.inner.embed(items))).numpy())
 
-    def embed_corpus(self, items: Items, prepared: Prepared) -> Vectors:
+    def embed_corpus(self, items: Items, prepared: Prepared, encoded: Vectors | None = None) -> Vectors:
         """Return h (N, L) of the training items."""
         return np.asarray(self._project(torch.from_numpy(self.inner.embed_corpus(items, prepared))).numpy())
 
