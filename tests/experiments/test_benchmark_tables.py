@@ -39,7 +39,7 @@ def test_reliability_is_the_mean_of_the_default_runs_that_have_both_errors(tmp_p
     def line(seed, ece, *, variant="", **scores):
         label_based = {"acc": 0.8, "ece": ece, **scores}
         names = {"method": "sccl", "variant": variant, "preset": "cpu", "set": "tweet", "seed": seed}
-        rest = {"encoder": {}, "params": {}, "overrides": {}, "label_free": {"confidence": 0.7}}
+        rest = {"encoder": {"name": "bundled"}, "params": {}, "overrides": {}, "label_free": {"confidence": 0.7}}
         return json.dumps({**names, **rest, "label_based": label_based}) + "\n"
 
     both = {"ece_uncalibrated": 0.5}
