@@ -284,6 +284,17 @@ def test_words_in_the_table_are_not_broken(opened):
     assert lines == 1
 
 
+def test_a_long_text_is_folded_until_it_is_clicked(opened):
+    opened.execute_script("coterie.points.texts[0] = 'long '.repeat(300); document.querySelector('#search').focus()")
+    opened.find_element("css selector", "#table-head th:nth-child(2) button").click()
+    opened.find_element("css selector", "#table-head th:nth-child(1) button").click()
+    text = opened.find_element("css selector", "#table-body .folded")
+    folded = text.size["height"]
+    opened.execute_script("arguments[0].click()", text)
+    assert 60 < folded < 140 < text.size["height"]
+    assert text.get_attribute("aria-expanded") == "true"
+
+
 def test_a_short_value_is_on_one_line_and_a_name_stays_beside_its_dot(opened):
     browser.resize(opened, 700, 900)
     date, name = opened.execute_script(
