@@ -104,6 +104,7 @@ def test_texts_are_shown_as_they_are(opened, evil_texts):
     assert shown[0] == evil_texts[0]
     assert shown[1] == evil_texts[1]
     assert shown[3] == "␛[31mred␛[0m stock <!-- bank"
+    assert shown[4] == "\u202egnp.cod virus"  # line ends and tabs are no codes
 
 
 def test_search_selects_on_the_map_and_in_the_table(opened, texts):
