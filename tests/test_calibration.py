@@ -9,7 +9,7 @@ import torch
 import coterie
 from coterie import calibration
 from coterie.artifact.config import checked_calibration
-from coterie.calibration import fit_calibration
+from coterie.calibration import fit_calibration, stays
 from coterie.contracts import Corpus
 from coterie.probabilities import Calibration
 
@@ -35,7 +35,14 @@ def test_the_calibration_that_made_the_clusters_is_found(temperature, noise):
     p = Calibration(temperature, noise).apply(q)
     drawn = [(p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1) for _ in range(4)]
     assert np.abs(p - q).mean() > 0.02
-    assert np.abs(p - fit_calibration(q, drawn).apply(q)).mean() < 0.01
+    share = np.mean([clusters == q.argmax(axis=1) for clusters in drawn], axis=0)
+    assert np.abs(p - fit_calibration(q, share).apply(q)).mean() < 0.01
+
+
+def test_an_item_stays_where_its_cluster_is_found_again_under_any_number():
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    share = stays(labels, [np.array([5, 5, 5, 2, 2, 2]), np.array([1, 1, 0, 0, 0, 3])])
+    np.testing.assert_array_equal(share, [1, 1, 0.5, 1, 1, 0.5])
 
 
 def test_the_order_of_clusters_does_not_change():
@@ -86,6 +93,12 @@ def test_a_calibration_that_makes_no_probabilities_is_refused(values):
         checked_calibration(values)
 
 
+def test_items_that_cannot_be_clustered_again_are_left_as_they_are(blobs, monkeypatch):
+    monkeypatch.setattr(calibration, "clusters_of_halves", lambda *_, **__: [])
+    model = coterie.KMeans(n_clusters=3, encoder="precomputed").fit(blobs[0])
+    assert model.objective_.calibration == Calibration()
+
+
 def test_only_a_sample_of_the_items_is_assigned(blobs, monkeypatch):
     vectors, _ = blobs
     model = coterie.KMeans(n_clusters=3, encoder="precomputed").fit(vectors)
@@ -95,7 +108,7 @@ def test_only_a_sample_of_the_items_is_assigned(blobs, monkeypatch):
         "assign_all",
         lambda h, items, call=objective.assign_all: (n_assigned.append(len(h)), call(h, items))[1],
     )
-    monkeypatch.setattr(calibration, "_CANDIDATES", 400)
+    monkeypatch.setattr(calibration, "_SAMPLE", 400)
     corpus = Corpus(vectors, torch.from_numpy(vectors), torch.ones(600))
     calibration.calibrate(objective, corpus, vectors, seed=0)
     assert n_assigned == [400]

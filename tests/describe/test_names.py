@@ -30,6 +30,12 @@ def test_a_phrase_does_not_reach_into_another_clause():
     assert name([texts, ["paper jam"] * 3])[0] == "API & token"
 
 
+def test_a_verb_that_says_nothing_alone_is_not_in_a_name():
+    texts = ["Tidewater keeps closing", "Tidewater keeps stopping", "the Tidewater keeps freezing", "Tidewater update"]
+    assert "keeps" not in name([texts, ["paper jam"] * 3])[0]
+    assert name([["keeps"] * 3, ["paper jam"] * 3])[0] == "Keeps"
+
+
 def test_words_of_a_script_without_spaces_are_not_shown_as_pairs_of_characters():
     chinese = [[f"如何重置我的密码{end}" for end in "吗呢啊"], [f"我的账单有错误{end}" for end in "吗呢啊"]]
     assert all(

@@ -1,6 +1,7 @@
 """The tables of benchmark scripts say what their results say."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,23 @@ def test_a_number_of_clusters_within_a_factor_of_one_and_a_half_is_near():
 def test_reliability_is_shown_before_and_after():
     row = {"acc": 0.9, "before": {"confidence": 0.4, "ece": 0.5}, "after": {"confidence": 0.88, "ece": 0.02}}
     table = load("reliability").table({("tweet", "sccl"): row})
-    assert table.splitlines()[-1] == "| tweet | sccl | 0.900 | 0.400 | 0.880 | 0.500 | 0.020 |"
+    assert table.splitlines()[-1] == "| tweet | sccl | 1 | 0.900 | 0.880 | 0.500 | 0.020 |"
+
+
+def test_reliability_is_the_mean_of_the_default_runs_that_have_both_errors(tmp_path):
+    def line(seed, ece, *, variant="", **scores):
+        label_based = {"acc": 0.8, "ece": ece, **scores}
+        names = {"method": "sccl", "variant": variant, "preset": "cpu", "set": "tweet", "seed": seed}
+        rest = {"encoder": {"name": "bundled"}, "params": {}, "overrides": {}, "label_free": {"confidence": 0.7}}
+        return json.dumps({**names, **rest, "label_based": label_based}) + "\n"
+
+    both = {"ece_uncalibrated": 0.5}
+    lines = [line(0, 0.9, **both), line(0, 0.1, **both), line(1, 0.3, **both)]  # the last of a seed counts
+    lines += [line(2, 0.7), line(3, 0.7, variant="x", **both)]
+    (tmp_path / "some.jsonl").write_text("".join(lines))
+    module = load("reliability")
+    table = module.table(module.measured(tmp_path))
+    assert table.splitlines()[2:] == ["| tweet | sccl | 2 | 0.800 | 0.700 | 0.500 | 0.200 |"]
 
 
 def test_labels_below_zero_are_no_cluster():

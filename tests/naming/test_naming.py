@@ -14,7 +14,7 @@ from coterie.naming.http_model import HTTPModel, _read, completions_url
 from coterie.naming.local_model import LocalModel
 from coterie.naming.naming import language_model
 from coterie.naming.prompt import typical_texts
-from coterie.naming.titles import clean_title, nearest_by_words
+from coterie.naming.titles import clean_title, has_words_of, nearest_by_words
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 
@@ -194,6 +194,27 @@ def stand_in(tmp_path, monkeypatch):
 def test_local_weights_are_checked_by_their_hash(stand_in):
     with pytest.raises(NamingError, match="is not the published file"):
         LocalModel()
+
+
+@pytest.mark.parametrize(
+    ("title", "fits"),
+    [
+        ("Sharing a folder", True),
+        ("Cancellation of shares", True),
+        ("Tidal waters", False),
+        ("Cooking a folder", False),
+    ],
+)
+def test_a_title_of_the_local_model_has_words_of_its_cluster(title, fits):
+    assert has_words_of("cancel shared folders tidewater", title) == fits
+
+
+def test_an_invented_title_of_the_local_model_is_refused(stand_in, fitted, monkeypatch):
+    monkeypatch.setattr("coterie.naming.local_model._SHA256", hashlib.sha256(b"weights").hexdigest())
+    monkeypatch.setattr(LocalModel, "complete", lambda *_: "Cooking a goal")
+    naming = fitted.name_clusters("local")
+    assert naming.names == {}
+    assert all("words that the cluster does not have" in reason for reason in naming.refused.values())
 
 
 def test_the_local_model_names_without_a_network(stand_in, fitted, monkeypatch):

@@ -11,7 +11,7 @@ EVIL = [
     "<img src=x onerror=\"document.title = 'run'\"> goal",
     "=HYPERLINK(\"http://example.com\", 'gene')",
     "\x1b[31mred\x1b[0m stock <!-- bank",
-    "\u202egnp.cod virus",
+    "\u202egnp.cod\r\n\tvirus",
 ]
 
 

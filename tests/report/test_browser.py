@@ -104,6 +104,7 @@ def test_texts_are_shown_as_they_are(opened, evil_texts):
     assert shown[0] == evil_texts[0]
     assert shown[1] == evil_texts[1]
     assert shown[3] == "␛[31mred␛[0m stock <!-- bank"
+    assert shown[4] == "\u202egnp.cod virus"  # line ends and tabs are no codes
 
 
 def test_search_selects_on_the_map_and_in_the_table(opened, texts):
@@ -282,6 +283,29 @@ def test_words_in_the_table_are_not_broken(opened):
         "const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length"
     )
     assert lines == 1
+
+
+def test_a_long_text_is_folded_until_it_is_clicked(opened):
+    opened.execute_script("coterie.points.texts[0] = 'long '.repeat(300); document.querySelector('#search').focus()")
+    opened.find_element("css selector", "#table-head th:nth-child(2) button").click()
+    opened.find_element("css selector", "#table-head th:nth-child(1) button").click()
+    text = opened.find_element("css selector", "#table-body .folded")
+    folded = text.size["height"]
+    opened.execute_script("arguments[0].click()", text)
+    assert 60 < folded < 140 < text.size["height"]
+    assert text.get_attribute("aria-expanded") == "true"
+
+
+def test_a_short_value_is_on_one_line_and_a_name_stays_beside_its_dot(opened):
+    browser.resize(opened, 700, 900)
+    date, name = opened.execute_script(
+        "const lines = (node) => { const range = document.createRange(); range.selectNodeContents(node);"
+        " return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / 12))).size; };"
+        "const short = document.querySelector('#table-body td.short'); short.textContent = '2026-11-18';"
+        "const named = document.querySelector('#table-body td.cluster'); named.lastChild.textContent = 'Verification';"
+        "return [lines(short), lines(named)]"
+    )
+    assert (date, name) == (1, 1)
 
 
 def test_other_colors_leave_the_levels_unfolded(opened):

@@ -64,9 +64,12 @@ def show_plan(model: Clusterer, given: Input, chosen: LanguageModel, *, as_json:
     if as_json:
         texts = [{"cluster": cluster, "texts": texts} for cluster, texts in plan.texts.items()]
         print_json({"to": chosen.identity, "calls": plan.n_calls, "clusters": texts})
-    else:
+    elif not chosen.is_local:
         rows = [(str(cluster), text) for cluster, texts in plan.texts.items() for text in texts]
         print_table(("cluster", "text"), rows, right=("cluster",))
     calls = count(plan.n_calls, "calls")
-    say(f"{calls} to {chosen.identity} would send these {plan.n_texts:,} texts, and keywords.", quiet=quiet)
+    if chosen.is_local:
+        say(f"{calls} to {chosen.identity}, on this machine, would read keywords only.", quiet=quiet)
+    else:
+        say(f"{calls} to {chosen.identity} would send these {plan.n_texts:,} texts, and keywords.", quiet=quiet)
     say("Nothing was sent, and nothing is saved.", quiet=quiet)

@@ -25,6 +25,10 @@ _BREAKS = frozenset(  # function words that begin another clause: API although t
     "after although because before but how if or since than that though unless until what when where whether which "
     "while who why".split()
 )
+_LIGHT_VERBS = frozenset(  # verbs that say nothing alone: Tidewater keeps is no name
+    "become becomes came come comes gave get gets getting give gives go goes going got keep keeping keeps kept let "
+    "lets made make makes making put puts seem seems take takes took went".split()
+)
 _MAX_TERM = 30  # characters; longer words are identifiers, not names
 _MAX_NAME = 48  # characters
 
@@ -80,7 +84,8 @@ class _Cluster:
     """The phrases of a cluster that are made of its first keywords, and how its words are written."""
 
     def __init__(self, terms: Sequence[str]) -> None:
-        self.terms = [term for term in terms if len(term) <= _MAX_TERM][:_N_TERMS]
+        named = [term for term in terms if len(term) <= _MAX_TERM]
+        self.terms = (list(filter(None, map(_without_light_verbs, named))) or named)[:_N_TERMS]
         self.words = [word for term in self.terms for word in _words_of(term)]
         self.n_texts = 0
         self.surfaces: dict[str, Counter[str]] = {}
@@ -159,6 +164,10 @@ class _Cluster:
             surface = max(surfaces, key=lambda s: (surfaces[s], s == word, s)) if surfaces else word
             written.append(surface)
         return _capitalize(join_words(written))
+
+
+def _without_light_verbs(term: str) -> str:
+    return " ".join(word for word in term.split(" ") if word not in _LIGHT_VERBS)
 
 
 def _words_of(term: str) -> list[str]:

@@ -26,6 +26,8 @@ _TRY_AGAIN = (408, 429, 500, 502, 503, 504)
 class HTTPModel:
     """Completes chats by a server. A key, if it needs one, is in the variable COTERIE_NAMES_KEY."""
 
+    is_local = False
+
     def __init__(self, address: str, model: str, *, waits: tuple[float, ...] = _WAITS) -> None:
         self.url = completions_url(address)
         self.model = model

@@ -13,7 +13,7 @@ from coterie.naming.answers import Answers
 from coterie.naming.http_model import HTTPModel
 from coterie.naming.local_model import LocalModel
 from coterie.naming.prompt import Messages, NamingPlan, Question
-from coterie.naming.titles import Nearest, accepted_titles, clean_title
+from coterie.naming.titles import Nearest, accepted_titles, clean_title, has_words_of
 from coterie.progress import track
 from coterie.wording import count
 
@@ -21,7 +21,13 @@ _MAX_FAILURES = 3  # clusters without an answer, one after the other, after whic
 
 
 class LanguageModel(Protocol):
-    """Completes chats. ``identity`` is what its answers depend on besides the chat."""
+    """Completes chats. ``identity`` is what its answers depend on besides the chat.
+
+    A local one is small: it sees keywords only, and its titles may have words of their clusters only.
+    """
+
+    @property
+    def is_local(self) -> bool: ...  # noqa: D102
 
     @property
     def identity(self) -> str: ...  # noqa: D102
@@ -64,8 +70,20 @@ def ask_names(plan: NamingPlan, table: ClusterTable, model: LanguageModel, neare
     """
     answers, missing, n_calls = _answers(plan, model)
     titles = {cluster: clean_title(answer) for cluster, answer in answers.items()}
-    names, refused = accepted_titles(titles, table.names, nearest)
-    return Naming(model.identity, names, refused | missing, n_calls)
+    invented = _invented(plan, titles) if model.is_local else {}
+    told = {cluster: title for cluster, title in titles.items() if cluster not in invented}
+    names, refused = accepted_titles(told, table.names, nearest)
+    return Naming(model.identity, names, refused | invented | missing, n_calls)
+
+
+def _invented(plan: NamingPlan, titles: Mapping[int, str]) -> dict[int, str]:
+    """Return why titles with words that their clusters do not have are refused, by cluster."""
+    asked = {question.cluster: " ".join([*question.keywords, *question.texts]) for question in plan.questions}
+    return {
+        cluster: f"{title!r} has words that the cluster does not have"
+        for cluster, title in titles.items()
+        if not has_words_of(asked[cluster], title)
+    }
 
 
 def _answers(plan: NamingPlan, model: LanguageModel) -> tuple[dict[int, str], dict[int, str], int]:

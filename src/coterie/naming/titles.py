@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from coterie.arrays import unit_rows
 from coterie.contracts import Vectors
+from coterie.describe.terms import is_content_word
 
 Nearest = Callable[[Sequence[str]], Sequence[int]]
 """Returns the cluster that each title is most similar to."""
 
 _MAX_LENGTH = 60
 _MAX_WORDS = 7
+_STEM = 4  # letters by which two forms of a word are compared: sharing, shared
 _MAX_LINE = 500  # characters of a line that are looked at
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:title|name|topic)\s*:\s*", re.IGNORECASE)
@@ -72,6 +74,12 @@ def accepted_titles(
         else:
             accepted[cluster] = title
     return accepted, refused
+
+
+def has_words_of(text: str, title: str) -> bool:
+    """Return whether all words of a title, function words aside, have the first letters of a word of ``text``."""
+    known = {word[:_STEM] for word in _words(text)}
+    return all(word[:_STEM] in known for word in _words(title) if is_content_word(word))
 
 
 def nearest_by_vectors(embed: Callable[[list[str]], Vectors], centers: Vectors) -> Nearest:

@@ -28,9 +28,9 @@ export const count = (n) => n.toLocaleString("en-US");
 export const percent = (share) => (share > 0 && share < 0.0095 ? "<1%" : `${Math.round(share * 100)}%`);
 export const decimal = (value, digits = 2) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
 
-/** Make control characters visible: an escape sequence is shown as a picture of its code. */
+/** Make control characters visible: an escape sequence is shown as a picture of its code, a line end as a space. */
 export function visible(text) {
-  return text.replace(/[\u0000-\u001f\u007f]/g, (char) =>
+  return text.replace(/\s*[\t-\r]\s*/g, " ").replace(/[\u0000-\u001f\u007f]/g, (char) =>
     String.fromCharCode(char === "\u007f" ? 0x2421 : 0x2400 + char.charCodeAt(0)));
 }
 

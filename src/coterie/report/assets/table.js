@@ -7,6 +7,8 @@ import { activePoints, getFilters, isFiltered, selectClusters, setDoubtful } fro
 import { thumbnail } from "./thumbnail.js";
 
 const PAGE = 50;
+const SHORT = 16; // characters of a value, e.g. a date, that is not broken into lines
+const LONG = 500; // characters of a text that is folded
 const order = { column: "row", ascending: true };
 let page = 0;
 let rows = [];
@@ -65,8 +67,17 @@ function tableRow(i) {
     if (column.id === "confidence") return el("td", { class: "number" }, el("span", { class: "meter", "aria-hidden": "true" }, el("i", { style: { width: percent(points.confidence[i]).replace(" ", "") } })), decimal(points.confidence[i]));
     if (column.id === "margin") return el("td", { class: "number" }, decimal(points.margin[i]));
     if (column.id === "text" && points.images) return el("td", { class: "wide" }, thumbnail(i, 40), points.texts ? ` ${points.texts[i]}` : null);
-    return el("td", { class: column.number ? "number" : column.wide ? "wide" : null, dir: "auto" }, String(column.value(i)));
+    const text = String(column.value(i));
+    if (column.wide && text.length > LONG) return el("td", { class: "wide" }, foldedText(text));
+    return el("td", { class: column.number ? "number" : column.wide ? "wide" : text.length <= SHORT ? "short" : null, dir: "auto" }, text);
   }));
+}
+
+/** A long text of which some lines are shown; a click shows all of it. */
+function foldedText(text) {
+  const button = el("button", { type: "button", class: "folded", dir: "auto", title: "Show all, or some lines", "aria-expanded": "false" }, text);
+  button.onclick = () => button.setAttribute("aria-expanded", String(button.getAttribute("aria-expanded") !== "true"));
+  return button;
 }
 
 /** Save what the table shows, in its order, and return it. */
