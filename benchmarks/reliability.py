@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results" / "reliability.jsonl"
+_DRAWN = 0.005  # share of the texts in a bin that is drawn; fewer are noise
 ENCODER = "bundled(max_length=32,precision=float32)"  # as in the recipes
 SETS = (
     "helpdesk", "agnews", "searchsnippets", "stackoverflow", "biomedical",
@@ -92,17 +93,27 @@ def _read() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def measured(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the results of `coterie bench run` below ``folder`` that have the ECE before and after calibration."""
+    """Return the results of `coterie bench run` below ``folder`` that have the ECE before and after calibration.
+
+    Where the guard kept the clusters without training, they are those of `neighbors`, and are left out.
+    """
     from coterie.experiments.results import read_results
 
     found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for file in sorted(folder.glob("*.jsonl")):
         for result in read_results(file, strict=False):
-            is_default = result["preset"] == "cpu" and not result["variant"] and not result["overrides"]
-            is_default = is_default and result["encoder"].get("name") == "bundled"
-            if is_default and result["label_based"].get("ece_uncalibrated") is not None:
-                found.setdefault((result["set"], result["method"]), {})[result["seed"]] = result
+            kept_untrained = (result.get("guard") or {}).get("kept") == 0 and result["guard"]["mode"] == "on"
+            has_both = result["label_based"].get("ece_uncalibrated") is not None
+            if has_both and _is_usual(result) and not kept_untrained:
+                method = result["method"] + (", guard off" if result["overrides"] else "")
+                found.setdefault((result["set"], method), {})[result["seed"]] = result
     return {key: _mean(list(seeds.values())) for key, seeds in found.items()}
+
+
+def _is_usual(result: dict[str, Any]) -> bool:
+    """Whether a result is that of a recipe for the CPU, with or without the guard."""
+    is_recipe = result["preset"] == "cpu" and not result["variant"] and result["encoder"].get("name") == "bundled"
+    return is_recipe and result["overrides"] in ({}, {"guard": "off"})
 
 
 def _mean(results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -140,19 +151,19 @@ def draw(results: dict[tuple[str, str], dict[str, Any]], target: Path) -> None:
 
     methods = sorted({method for _, method in results})
     figure, axes = plt.subplots(
-        len(methods), 2, figsize=(7.5, 3.2 * len(methods)), sharex=True, sharey=True, squeeze=False
+        len(methods), 2, figsize=(9, 3.2 * len(methods)), sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
     for row, method in zip(axes, methods, strict=True):
         for axis, when in zip(row, ("before", "after"), strict=True):
             axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
             for name in sorted(name for name, other in results if other == method):
-                _, confidence, accuracy = zip(*results[name, method][when]["curve"], strict=True)
+                curve = [point for point in results[name, method][when]["curve"] if point[0] >= _DRAWN]
+                _, confidence, accuracy = zip(*curve, strict=True)
                 axis.plot(confidence, accuracy, marker="o", markersize=3, label=name)
             axis.set_title(f"{method}, {when}")
             axis.set_xlabel("confidence")
         row[0].set_ylabel("accuracy")
-        row[1].legend(fontsize=7)
-    figure.tight_layout()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     figure.savefig(target, metadata={"Date": None})
 
 
