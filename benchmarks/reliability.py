@@ -8,14 +8,15 @@
 the encoder that of the recipes for the CPU, the seed 0. Clusters are matched to classes. True labels are used for these
 scores only.
 
-The table also has the results of `coterie bench run` that have both errors (preset `cpu`, means over the seeds). They
-take precedence over those of `run`, which draws the curves.
+The table also has the results of `coterie bench run -o benchmarks/results/calibration.jsonl` (preset `cpu`, means over the
+seeds). Other files (--results baselines.jsonl,cpu.jsonl) hold errors of earlier ways to calibrate, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,10 @@ def main() -> None:
     parser.add_argument("target", nargs="?", type=Path, default=Path("docs/figures/reliability.svg"))
     parser.add_argument("--methods", default="kmeans,neighbors")
     parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--results", default="calibration.jsonl", help="files of `coterie bench run`, for the table")
     given = parser.parse_args()
     if given.command == "table":
-        print(table(_read() | measured(RESULTS.parent)))
+        print(table(_read() | measured([RESULTS.parent / name for name in given.results.split(",")])))
     elif given.command == "figure":
         draw(_read(), given.target)
     else:
@@ -92,15 +94,15 @@ def _read() -> dict[tuple[str, str], dict[str, Any]]:
     return {(row["set"], row["method"]): row for row in map(json.loads, lines)}
 
 
-def measured(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the results of `coterie bench run` below ``folder`` that have the ECE before and after calibration.
+def measured(files: Sequence[Path]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the results of `coterie bench run` in ``files`` that have the ECE before and after calibration.
 
     Where the guard kept the clusters without training, they are those of `neighbors`, and are left out.
     """
     from coterie.experiments.results import read_results
 
     found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-    for file in sorted(folder.glob("*.jsonl")):
+    for file in files:
         for result in read_results(file, strict=False):
             kept_untrained = (result.get("guard") or {}).get("kept") == 0 and result["guard"]["mode"] == "on"
             has_both = result["label_based"].get("ece_uncalibrated") is not None

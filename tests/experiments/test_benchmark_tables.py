@@ -49,7 +49,7 @@ def test_reliability_is_the_mean_of_the_default_runs_that_have_both_errors(tmp_p
     lines += [line(4, 0.7, changed={"guard": {"mode": "on", "kept": 0}}, **both)]
     (tmp_path / "some.jsonl").write_text("".join(lines))
     module = load("reliability")
-    table = module.table(module.measured(tmp_path))
+    table = module.table(module.measured([tmp_path / "some.jsonl"]))
     assert table.splitlines()[2:] == [
         "| tweet | sccl | 2 | 0.800 | 0.700 | 0.500 | 0.200 |",
         "| tweet | sccl, guard off | 1 | 0.800 | 0.700 | 0.500 | 0.600 |",
