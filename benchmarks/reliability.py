@@ -8,8 +8,8 @@
 the encoder that of the recipes for the CPU, the seed 0. Clusters are matched to classes. True labels are used for these
 scores only.
 
-The table also has the results of `coterie bench run -o benchmarks/results/calibration.jsonl` (preset `cpu`, means over the
-seeds). Other files (--results baselines.jsonl,cpu.jsonl) hold errors of earlier ways to calibrate, too.
+The table also has the results of `coterie bench run -o benchmarks/results/calibration.jsonl` (preset `cpu`, means over
+the seeds). Other files (--results baselines.jsonl,cpu.jsonl) hold errors of earlier ways to calibrate, too.
 """
 
 from __future__ import annotations
