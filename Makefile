@@ -197,6 +197,8 @@ bench-maps: $(READY) ## maps: seconds of the layout of 20,000 items, and frames 
 
 bench-reliability: $(READY) ## what probabilities mean: calibration error and reliability curves of kmeans and neighbors on the eight sets
 	$(BIN)/python benchmarks/reliability.py run
+	$(BIN)/coterie bench run -m refine -s helpdesk,tweet --preset cpu -o benchmarks/results/calibration.jsonl
+	$(BIN)/coterie bench run -m sccl,rstc,tcc,aecl,deccrl,clusterbert -s tweet --preset cpu --set guard=off -o benchmarks/results/calibration.jsonl
 	$(BIN)/python benchmarks/reliability.py table
 	$(BIN)/python benchmarks/reliability.py figure docs/figures/reliability.svg
 

@@ -8,20 +8,22 @@
 the encoder that of the recipes for the CPU, the seed 0. Clusters are matched to classes. True labels are used for these
 scores only.
 
-The table also has the results of `coterie bench run` that have both errors (preset `cpu`, means over the seeds). They
-take precedence over those of `run`, which draws the curves.
+The table also has the results of `coterie bench run -o benchmarks/results/calibration.jsonl` (preset `cpu`, means over
+the seeds). Other files (--results baselines.jsonl,cpu.jsonl) hold errors of earlier ways to calibrate, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results" / "reliability.jsonl"
+_DRAWN = 0.005  # share of the texts in a bin that is drawn; fewer are noise
 ENCODER = "bundled(max_length=32,precision=float32)"  # as in the recipes
 SETS = (
     "helpdesk", "agnews", "searchsnippets", "stackoverflow", "biomedical",
@@ -36,9 +38,10 @@ def main() -> None:
     parser.add_argument("target", nargs="?", type=Path, default=Path("docs/figures/reliability.svg"))
     parser.add_argument("--methods", default="kmeans,neighbors")
     parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--results", default="calibration.jsonl", help="files of `coterie bench run`, for the table")
     given = parser.parse_args()
     if given.command == "table":
-        print(table(_read() | measured(RESULTS.parent)))
+        print(table(_read() | measured([RESULTS.parent / name for name in given.results.split(",")])))
     elif given.command == "figure":
         draw(_read(), given.target)
     else:
@@ -91,18 +94,28 @@ def _read() -> dict[tuple[str, str], dict[str, Any]]:
     return {(row["set"], row["method"]): row for row in map(json.loads, lines)}
 
 
-def measured(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the results of `coterie bench run` below ``folder`` that have the ECE before and after calibration."""
+def measured(files: Sequence[Path]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the results of `coterie bench run` in ``files`` that have the ECE before and after calibration.
+
+    Where the guard kept the clusters without training, they are those of `neighbors`, and are left out.
+    """
     from coterie.experiments.results import read_results
 
     found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-    for file in sorted(folder.glob("*.jsonl")):
+    for file in files:
         for result in read_results(file, strict=False):
-            is_default = result["preset"] == "cpu" and not result["variant"] and not result["overrides"]
-            is_default = is_default and result["encoder"].get("name") == "bundled"
-            if is_default and result["label_based"].get("ece_uncalibrated") is not None:
-                found.setdefault((result["set"], result["method"]), {})[result["seed"]] = result
+            kept_untrained = (result.get("guard") or {}).get("kept") == 0 and result["guard"]["mode"] == "on"
+            has_both = result["label_based"].get("ece_uncalibrated") is not None
+            if has_both and _is_usual(result) and not kept_untrained:
+                method = result["method"] + (", guard off" if result["overrides"] else "")
+                found.setdefault((result["set"], method), {})[result["seed"]] = result
     return {key: _mean(list(seeds.values())) for key, seeds in found.items()}
+
+
+def _is_usual(result: dict[str, Any]) -> bool:
+    """Whether a result is that of a recipe for the CPU, with or without the guard."""
+    is_recipe = result["preset"] == "cpu" and not result["variant"] and result["encoder"].get("name") == "bundled"
+    return is_recipe and result["overrides"] in ({}, {"guard": "off"})
 
 
 def _mean(results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -140,19 +153,19 @@ def draw(results: dict[tuple[str, str], dict[str, Any]], target: Path) -> None:
 
     methods = sorted({method for _, method in results})
     figure, axes = plt.subplots(
-        len(methods), 2, figsize=(7.5, 3.2 * len(methods)), sharex=True, sharey=True, squeeze=False
+        len(methods), 2, figsize=(9, 3.2 * len(methods)), sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
     for row, method in zip(axes, methods, strict=True):
         for axis, when in zip(row, ("before", "after"), strict=True):
             axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
             for name in sorted(name for name, other in results if other == method):
-                _, confidence, accuracy = zip(*results[name, method][when]["curve"], strict=True)
+                curve = [point for point in results[name, method][when]["curve"] if point[0] >= _DRAWN]
+                _, confidence, accuracy = zip(*curve, strict=True)
                 axis.plot(confidence, accuracy, marker="o", markersize=3, label=name)
             axis.set_title(f"{method}, {when}")
             axis.set_xlabel("confidence")
         row[0].set_ylabel("accuracy")
-        row[1].legend(fontsize=7)
-    figure.tight_layout()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     figure.savefig(target, metadata={"Date": None})
 
 

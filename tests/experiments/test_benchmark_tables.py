@@ -36,19 +36,24 @@ def test_reliability_is_shown_before_and_after():
 
 
 def test_reliability_is_the_mean_of_the_default_runs_that_have_both_errors(tmp_path):
-    def line(seed, ece, *, variant="", **scores):
+    def line(seed, ece, *, changed=None, **scores):
         label_based = {"acc": 0.8, "ece": ece, **scores}
-        names = {"method": "sccl", "variant": variant, "preset": "cpu", "set": "tweet", "seed": seed}
+        names = {"method": "sccl", "variant": "", "preset": "cpu", "set": "tweet", "seed": seed}
         rest = {"encoder": {"name": "bundled"}, "params": {}, "overrides": {}, "label_free": {"confidence": 0.7}}
-        return json.dumps({**names, **rest, "label_based": label_based}) + "\n"
+        return json.dumps({**names, **rest, "label_based": label_based, **(changed or {})}) + "\n"
 
     both = {"ece_uncalibrated": 0.5}
     lines = [line(0, 0.9, **both), line(0, 0.1, **both), line(1, 0.3, **both)]  # the last of a seed counts
-    lines += [line(2, 0.7), line(3, 0.7, variant="x", **both)]
+    lines += [line(2, 0.7), line(3, 0.7, changed={"variant": "x"}, **both)]
+    lines += [line(0, 0.6, changed={"overrides": {"guard": "off"}, "guard": {"mode": "off", "kept": 0}}, **both)]
+    lines += [line(4, 0.7, changed={"guard": {"mode": "on", "kept": 0}}, **both)]
     (tmp_path / "some.jsonl").write_text("".join(lines))
     module = load("reliability")
-    table = module.table(module.measured(tmp_path))
-    assert table.splitlines()[2:] == ["| tweet | sccl | 2 | 0.800 | 0.700 | 0.500 | 0.200 |"]
+    table = module.table(module.measured([tmp_path / "some.jsonl"]))
+    assert table.splitlines()[2:] == [
+        "| tweet | sccl | 2 | 0.800 | 0.700 | 0.500 | 0.200 |",
+        "| tweet | sccl, guard off | 1 | 0.800 | 0.700 | 0.500 | 0.600 |",
+    ]
 
 
 def test_labels_below_zero_are_no_cluster():

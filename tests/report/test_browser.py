@@ -225,7 +225,18 @@ def test_tree_training_and_curve_are_drawn(opened):
     assert not opened.find_element("css selector", "#tree-root details .leaf").is_displayed()
     assert len(opened.find_elements("css selector", "#training-charts svg")) == 2
     assert len(opened.find_elements("css selector", "#training-charts .mark")) == 1
+    assert "Ring: the epoch that was kept." in opened.find_element("id", "training-charts").text
     assert opened.find_element("id", "curve-remarks").text == "3 clusters: the best."
+
+
+def test_without_a_kept_epoch_no_ring_is_explained(driver, report, tmp_path):
+    history = [{"stage": "train", "epoch": i, "step": i, "loss": 1.0, "guard": 0.5} for i in (1, 2)]
+    file = tmp_path / "report.html"
+    file.write_text(render(replace(report, training=Training(history, kept=0, baseline=0.52))), encoding="utf-8")
+    driver.get(file.as_uri())
+    charts = driver.find_element("id", "training-charts").text
+    assert "Dashes: without training" in charts
+    assert "Ring" not in charts
 
 
 def test_it_fits_a_phone(opened):

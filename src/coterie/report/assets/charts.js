@@ -54,11 +54,13 @@ export function fillTraining() {
   const names = [...new Set(history.flatMap((record) => Object.keys(record)))]
     .filter((name) => !NOT_TERMS.has(name) && history.some((record) => Number.isFinite(record[name])));
   const ordered = [...names.filter((name) => name === "guard"), ...names.filter((name) => name !== "guard")];
+  const titles = { guard: "Score of the guard", loss: "Loss, the sum" };
+  const ring = kept ? "Ring: the epoch that was kept. " : "";
   fill(byId("training-charts"), ordered.map((name) => chart({
-    title: name === "guard" ? "Score of the guard" : `Loss: ${name.replaceAll("_", " ")}`, xLabel: "by epoch", xs,
+    title: titles[name] ?? `Loss: ${name.replaceAll("_", " ")}`, xLabel: "by epoch", xs,
     ys: history.map((record) => record[name] ?? NaN),
     mark: name === "guard" ? kept : null, level: name === "guard" ? baseline : null,
-    note: name === "guard" && baseline !== null ? `Ring: the epoch that was kept. Dashes: without training (${decimal(baseline, 3)}).` : "",
+    note: name === "guard" && baseline !== null ? `${ring}Dashes: without training (${decimal(baseline, 3)}).` : "",
   })));
 }
 
