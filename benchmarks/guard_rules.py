@@ -52,7 +52,7 @@ class Rule:
 
     neighbors: str = "joint"  # by which W is made: embeddings, or joint with words
     labels: str = "as they are"  # or after EM, or after EM where it changes less than 5 %
-    evenness: float | None = 3.0  # weight of the entropy of the sizes; None: 0.7 log(K/3), as in the choice of starts
+    evenness: float | None = 2.0  # weight of the entropy of the sizes; None: 0.7 log(K/3), as in the choice of starts
     gain: float = -0.05
     latest: bool = False  # the last epoch that is above the limit in place of the best
 
@@ -73,7 +73,8 @@ class Rule:
         return f"{which} with J - {evenness} H {self.labels}, {self.neighbors}, > start {self.gain:+g} log K"
 
 
-BEFORE = Rule("embeddings", "after EM of few", 2.0, 0.006)
+FIRST = Rule("embeddings", "after EM of few", 2.0, 0.006)
+BEFORE = Rule(evenness=3.0)
 RULES = [
     Rule(neighbors, labels, evenness, gain, latest)
     for neighbors in ("joint", "embeddings")
@@ -160,6 +161,7 @@ def _print_table(curves: Sequence[dict[str, Any]]) -> None:
     print("|---|--:|--:|--:|--:|")
     _print_row("no training", [(_best(curve) - _nmi(curve, 0), 0.0) for curve in curves])
     _print_row("last epoch", [_outcome(curve, len(curve["epochs"]) - 1) for curve in curves])
+    _print_row(f"at first: {FIRST}", _outcomes(FIRST, curves))
     _print_row(f"before: {BEFORE}", _outcomes(BEFORE, curves))
     _print_row(f"now: {Rule()}", _outcomes(Rule(), curves))
     _print_row("now, but the last epoch above the limit", _outcomes(Rule(latest=True), curves))

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 Mode = Literal["on", "off"]
 _MIN_ENTROPY = 0.5  # of the cluster sizes, relative to k-means
-_MAX_LOSS = 0.06  # of the score by training, times log K: the information that a label can hold
-_EVENNESS = 3.0  # weight of the entropy of the cluster sizes
+_MAX_LOSS = 0.05  # of the score by training, times log K: the information that a label can hold
+_EVENNESS = 2.0  # weight of the entropy of the cluster sizes
 _AS_THEY_ARE = MixtureSettings(max_rounds=0)
 
 
