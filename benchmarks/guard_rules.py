@@ -172,6 +172,9 @@ def _print_table(curves: Sequence[dict[str, Any]]) -> None:
         rule = _least_regret([curve for curve in curves if curve["set"] != left_out])
         outcomes += _outcomes(rule, [curve for curve in curves if curve["set"] == left_out])
     _print_row("least regret on the other sets", outcomes)
+    layers = [curve for curve in curves if curve["training"] == "two layers"]
+    for rule in (BEFORE, Rule(), Rule(gain=-0.1)) if layers else ():
+        _print_row(f"two layers only: {rule}", _outcomes(rule, layers))
 
 
 def _least_regret(curves: Sequence[dict[str, Any]]) -> Rule:

@@ -131,15 +131,18 @@ def test_the_untrained_clusters_are_kept_where_every_epoch_is_clearly_worse():
     assert guard.verdict.score == guard.verdict.untrained
 
 
-@pytest.mark.parametrize(("loss", "kept"), [(0.049, 1), (0.051, 0)])
-def test_an_epoch_is_kept_if_its_score_is_nearly_that_of_the_untrained_clusters(loss, kept):
+@pytest.mark.parametrize(
+    ("max_loss", "loss", "kept"), [(0.05, 0.049, 1), (0.05, 0.051, 0), (0.1, 0.099, 1), (0.1, 0.101, 0)]
+)
+def test_an_epoch_is_kept_if_its_score_is_nearly_that_of_the_untrained_clusters(max_loss, loss, kept):
     class Scored(Guard):
         def score(self, labels):
-            return {0: 0.0, 1: -loss * np.log(4), 2: -0.1 * np.log(4)}.get(labels[0], 0.0)
+            return {0: 0.0, 1: -loss * np.log(4), 2: -0.2 * np.log(4)}.get(labels[0], 0.0)
 
-    guard = Scored("on", EVIDENCE, LABELS, 4)
+    guard, state = Scored("on", EVIDENCE, LABELS, 4), State()
+    state.max_loss = max_loss
     for first, judge in ((0, guard.begin), (1, guard.update), (2, guard.update)):
-        judge(Evaluation({}, H, np.where(np.arange(40) == 0, first, LABELS), State()))
+        judge(Evaluation({}, H, np.where(np.arange(40) == 0, first, LABELS), state))
     assert guard.verdict.kept == kept
 
 
