@@ -235,4 +235,7 @@ def test_the_verdict_as_a_string():
         "Guard: kept the clusters without training; every epoch explains the items worse (score 0.500). "
         "Training stopped early: the loss is NaN."
     )
+    assert str(Verdict(0.5, 0.5, kept=0, epochs=0, untrained=0.5)) == (
+        "Guard: kept the clusters without training; no epoch was trained."
+    )
     assert str(Verdict(0.5, 0.5, kept=0, epochs=4, mode="off")) == "Guard: off; the state after the last epoch is kept."

@@ -63,6 +63,8 @@ class Verdict:
         end = f" Training stopped early: {self.stopped}." if self.stopped else ""
         if self.untrained is None:
             return f"Guard: kept {kept}; it watches for collapse only, because the network started from scratch.{end}"
+        if not self.epochs:
+            return f"Guard: kept {kept}; no epoch was trained.{end}"
         if not self.kept:
             return f"Guard: kept {kept}; every epoch explains the items worse (score {self.score:.3f}).{end}"
         how = "better than" if self.score > self.untrained else "nearly as well as"
