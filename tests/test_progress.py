@@ -102,6 +102,14 @@ def shown():
 
 
 @pytest.fixture
+def now(monkeypatch):
+    """Return a clock, in a list, that stands still."""
+    clock = [100.0]
+    monkeypatch.setattr("coterie.progress.time.perf_counter", lambda: clock[0])
+    return clock
+
+
+@pytest.fixture
 def meter(shown):
     return Meter(lambda share, text: shown.append((round(100 * share), text)))
 
@@ -118,9 +126,7 @@ def test_parts_fill_one_whole(meter, shown):
     ]  # fmt: skip
 
 
-def test_with_a_deadline_the_share_is_at_least_that_of_the_time(meter, shown, monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("coterie.progress.time.perf_counter", lambda: now[0])
+def test_with_a_deadline_the_share_is_at_least_that_of_the_time(now, meter, shown):
     with listening(meter), whole({"embedding": 1, "training": 9}, deadline=110.0):
         with part("embedding"):
             now[0] = 104.0
@@ -133,9 +139,7 @@ def test_with_a_deadline_the_share_is_at_least_that_of_the_time(meter, shown, mo
     assert [share for share, _ in shown] == [0, 40, 40, 40, 90, 99, 100]
 
 
-def test_what_the_work_expects_replaces_the_shares_of_its_parts(meter, shown, monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("coterie.progress.time.perf_counter", lambda: now[0])
+def test_what_the_work_expects_replaces_the_shares_of_its_parts(now, meter, shown):
     expect(1.0)  # without a listener nothing happens
     with listening(meter), whole({"training": 9, "score": 1}, deadline=200.0):
         with part("training"), track("Training", 2) as advance:

@@ -85,7 +85,8 @@ class Meter:
 
     def __init__(self, show: Callable[[float, str], None]) -> None:
         self._report = show
-        self._began, self._deadline, self._expected = 0.0, math.inf, math.inf  # begin and end of the whole
+        self._began = time.perf_counter()  # as what shows the time left, which counts from its own beginning
+        self._deadline, self._expected = math.inf, math.inf  # of the whole
         self._ends: dict[str, tuple[float, float]] = {}  # where each part begins and ends
         self._part = ""
         self._done, self._end = 0.0, 1.0  # the share that is done, and the end of the current part
@@ -97,8 +98,7 @@ class Meter:
         if self._ends:
             yield
             return
-        self._began, self._deadline = time.perf_counter(), math.inf if deadline is None else deadline
-        self._expected = math.inf
+        self._deadline, self._expected = math.inf if deadline is None else deadline, math.inf
         total, start = sum(parts.values()), 0.0
         for name, weight in parts.items():
             self._ends[name] = (start, start + weight / total)

@@ -71,7 +71,7 @@ def test_the_score_is_that_of_the_mixture_for_the_labels_as_they_are():
     guard, _, _ = evaluated(LABELS)
     for labels in (LABELS, WRONG, moved(LABELS, 2), np.where(np.arange(40) < 5, 1, LABELS)):
         as_they_are = fit_mixture(EVIDENCE, labels, 4, MixtureSettings(max_rounds=0))
-        assert guard.score(labels) == pytest.approx(as_they_are.score - 3 * entropy(labels))
+        assert guard.score(labels) == pytest.approx(as_they_are.score - 2 * entropy(labels))
     assert guard.score(moved(LABELS, 2)) < guard.score(WRONG) < guard.score(LABELS)
 
 
@@ -131,15 +131,18 @@ def test_the_untrained_clusters_are_kept_where_every_epoch_is_clearly_worse():
     assert guard.verdict.score == guard.verdict.untrained
 
 
-@pytest.mark.parametrize(("loss", "kept"), [(0.049, 1), (0.051, 0)])
-def test_an_epoch_is_kept_if_its_score_is_nearly_that_of_the_untrained_clusters(loss, kept):
+@pytest.mark.parametrize(
+    ("max_loss", "loss", "kept"), [(0.05, 0.049, 1), (0.05, 0.051, 0), (0.1, 0.099, 1), (0.1, 0.101, 0)]
+)
+def test_an_epoch_is_kept_if_its_score_is_nearly_that_of_the_untrained_clusters(max_loss, loss, kept):
     class Scored(Guard):
         def score(self, labels):
-            return {0: 0.0, 1: -loss * np.log(4), 2: -0.1 * np.log(4)}.get(labels[0], 0.0)
+            return {0: 0.0, 1: -loss * np.log(4), 2: -0.2 * np.log(4)}.get(labels[0], 0.0)
 
-    guard = Scored("on", EVIDENCE, LABELS, 4)
+    guard, state = Scored("on", EVIDENCE, LABELS, 4), State()
+    state.max_loss = max_loss
     for first, judge in ((0, guard.begin), (1, guard.update), (2, guard.update)):
-        judge(Evaluation({}, H, np.where(np.arange(40) == 0, first, LABELS), State()))
+        judge(Evaluation({}, H, np.where(np.arange(40) == 0, first, LABELS), state))
     assert guard.verdict.kept == kept
 
 
@@ -231,5 +234,8 @@ def test_the_verdict_as_a_string():
     assert str(Verdict(0.5, 0.5, kept=0, epochs=4, stopped="the loss is NaN", untrained=0.5)) == (
         "Guard: kept the clusters without training; every epoch explains the items worse (score 0.500). "
         "Training stopped early: the loss is NaN."
+    )
+    assert str(Verdict(0.5, 0.5, kept=0, epochs=0, untrained=0.5)) == (
+        "Guard: kept the clusters without training; no epoch was trained."
     )
     assert str(Verdict(0.5, 0.5, kept=0, epochs=4, mode="off")) == "Guard: off; the state after the last epoch is kept."

@@ -5,7 +5,8 @@ words and the neighbors. Training cannot change these, so it cannot raise the sc
 items. J rises when clusters become more equal in size, whatever they contain, so their entropy is subtracted.
 
 Epoch 0 are the clusters without training. Mostly they maximize J, so other clusters score a little lower even where
-they are better. Of all epochs the one with the highest score is kept, unless that is clearly below epoch 0.
+they are better. Of all epochs the one with the highest score is kept, unless that is clearly below epoch 0: how far it
+may be below is the objective's `max_loss`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["on", "off"]
 _MIN_ENTROPY = 0.5  # of the cluster sizes, relative to k-means
-_MAX_LOSS = 0.05  # of the score by training, times log K: the information that a label can hold
-_EVENNESS = 3.0  # weight of the entropy of the cluster sizes
+_EVENNESS = 2.0  # weight of the entropy of the cluster sizes
 _AS_THEY_ARE = MixtureSettings(max_rounds=0)
 
 
@@ -63,6 +63,8 @@ class Verdict:
         end = f" Training stopped early: {self.stopped}." if self.stopped else ""
         if self.untrained is None:
             return f"Guard: kept {kept}; it watches for collapse only, because the network started from scratch.{end}"
+        if not self.epochs:
+            return f"Guard: kept {kept}; no epoch was trained.{end}"
         if not self.kept:
             return f"Guard: kept {kept}; every epoch explains the items worse (score {self.score:.3f}).{end}"
         how = "better than" if self.score > self.untrained else "nearly as well as"
@@ -108,7 +110,7 @@ class Guard:
         score, epoch = self._record(evaluation), self.verdict.epochs + 1
         self.verdict = replace(self.verdict, epochs=epoch)
         self._check_collapse(evaluation.labels)
-        allowed = 0.0 if self.verdict.kept else _MAX_LOSS * math.log(self.n_clusters)
+        allowed = 0.0 if self.verdict.kept else evaluation.objective.max_loss * math.log(self.n_clusters)
         if score > self.verdict.score - allowed or self._evidence is None:
             self.verdict = replace(self.verdict, score=score, kept=epoch)
             self._keep(evaluation)

@@ -132,9 +132,9 @@ class Run:
 
     def train(self) -> list[Record]:
         """Train until the plan ends, the objective converges, or the guard stops; restore the guard's best state."""
-        with distributed.stopping_together(self._stop_message):
+        with distributed.stopping_together(self._stop_message), track("Training", self.total) as advance:
             self._begin()
-            with track("Training", self.total) as advance, interruptible() as stop_requested, distributed.divided(self):
+            with interruptible() as stop_requested, distributed.divided(self):
                 advance(self.step)
                 try:
                     while self.step < self.total and not self._converged() and not self._is_late():
