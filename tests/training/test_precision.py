@@ -7,7 +7,7 @@ import coterie
 from coterie import closing
 from coterie.encoders.engine.device import bfloat16_works
 from coterie.encoders.engine.network import TransformerNetwork
-from coterie.training import guard
+from coterie.methods.sccl import SCCLObjective
 
 pytestmark = pytest.mark.skipif(not bfloat16_works(), reason="bfloat16 crashes on this processor")
 
@@ -44,7 +44,7 @@ def test_a_fit_that_keeps_the_untrained_clusters_computes_them_and_their_embeddi
 
     monkeypatch.setattr("coterie.deep.untrained_model", counted)
     monkeypatch.setattr(TransformerNetwork, "_embed_tokens", recorded)
-    monkeypatch.setattr(guard, "_MAX_LOSS", -100.0)
+    monkeypatch.setattr(SCCLObjective, "max_loss", -100.0)
     model = fit("bfloat16")
     assert (model.guard_.kept, methods) == (0, ["neighbors"])
     assert heights == [len(set(topics[0]))] * 2  # before training, and after its epoch
