@@ -28,7 +28,7 @@ def set_threads(environment: MutableMapping[str, str] | None = None) -> None:
     if "TORCHELASTIC_RUN_ID" in environment:  # started by torchrun, whose processes would all repeat torch's advice
         environment.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     if not any(name in environment for name in _WAITING):
-        environment |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": _BRIEFLY}
+        environment.update(OMP_WAIT_POLICY="PASSIVE", GOMP_SPINCOUNT=_BRIEFLY)
     if (n := n_threads()) < n_processors():
         for name in _NUMBERS:
             environment.setdefault(name, str(n))

@@ -134,7 +134,8 @@ def loss_of(objective: Objective) -> Callable[[Callable[[Batch], Terms], Batch],
     if n_processes() == 1:
         return module
     # A stage may leave weights out, and buffers are equal because their inputs are.
-    return DistributedDataParallel(module, find_unused_parameters=True, **{_SYNC_BUFFERS: False})
+    settings: dict[str, Any] = {"find_unused_parameters": True, _SYNC_BUFFERS: False}
+    return DistributedDataParallel(module, **settings)
 
 
 class _Loss(nn.Module):
