@@ -1,12 +1,12 @@
 """Throughput beside 0, 1 and 2 busy programs: one thread, and as many as there are processors, waiting in two ways.
 
     make bench-busy
+    python benchmarks/busy.py encode
 
 Each figure is relative to one thread without busy programs. `spinning` is how the libraries wait by themselves,
-`sleeping` how they wait with coterie's environment (`coterie/machine.py`). Every run is a process of its own, because
-libraries read the environment when they are loaded. `encode` is the bundled encoder (OpenMP) on help-desk messages,
-`product` a product of small matrices
-(OpenBLAS, which knows no such setting).
+`sleeping` without any spinning, `briefly` as coterie sets it (`coterie/machine.py`). Every run is a process of its own,
+because libraries read the environment when they are loaded. `encode` is the bundled encoder (OpenMP) on sixteen
+help-desk messages at a time, `product` a product of small matrices (OpenBLAS, which knows no such setting).
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ SPINNING = {"GOMP_SPINCOUNT": "300000"}  # the default of the library
 WAYS: dict[str, dict[str, str]] = {
     "one thread": {"OMP_NUM_THREADS": "1"},
     "all, spinning": {"OMP_NUM_THREADS": str(n_threads()), **SPINNING},
-    "all, sleeping": {"OMP_NUM_THREADS": str(n_threads())},
+    "all, sleeping": {"OMP_NUM_THREADS": str(n_threads()), "OMP_WAIT_POLICY": "PASSIVE"},
+    "all, briefly": {"OMP_NUM_THREADS": str(n_threads())},
 }
 OURS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main() -> None:
-    """Print the table, or as ``busy.py encode`` the rate of one run."""
-    if len(sys.argv) > 1:
-        print(_rate({"encode": _encode, "product": _product}[sys.argv[1]]()))
+    """Print the table of the named works, or with ``--rate`` the rate of one run."""
+    works: dict[str, Callable[[], Callable[[], int]]] = {"encode": _encode, "product": _product}
+    if sys.argv[1:2] == ["--rate"]:
+        print(_rate(works[sys.argv[2]]()))
         return
     print(f"best of {ROUNDS} rounds of {SECONDS:g} s, {n_threads()} processors; load before: {os.getloadavg()[0]:.1f}")
     print(f"{'':10}{'busy programs':>14}" + "".join(f"{way:>16}" for way in WAYS))
-    for work in ("encode", "product"):
+    for work in sys.argv[1:] or works:
         base = 0.0
         for n_busy in range(3):
             rates = _beside(n_busy, work)
@@ -54,7 +56,7 @@ def _beside(n_busy: int, work: str) -> dict[str, float]:
         for _ in range(ROUNDS):
             for way, variables in WAYS.items():
                 environment = {name: value for name, value in os.environ.items() if name not in OURS} | variables
-                command = [sys.executable, __file__, work]
+                command = [sys.executable, __file__, "--rate", work]
                 out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
                 best[way] = max(best[way], float(out))
     finally:

@@ -67,8 +67,15 @@ def test_threads_sleep_before_torch_is_loaded():
     code = (
         "import sys, os, coterie\n"
         "assert not {'torch', 'numpy', 'numba'} & set(sys.modules)\n"
-        "print(os.environ['OMP_WAIT_POLICY'])\n"
+        "print(os.environ['OMP_WAIT_POLICY'], os.environ['GOMP_SPINCOUNT'])\n"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("OMP")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMP", "GOMP"))}
     shown = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
-    assert shown.stdout.split() == ["PASSIVE"]
+    assert shown.stdout.split() == ["PASSIVE", "1000"]
+
+
+@pytest.mark.parametrize("given", [{}, {"TORCH_CPP_LOG_LEVEL": "INFO"}])
+def test_processes_of_torchrun_do_not_repeat_the_advice_of_torch(root, given):
+    environment = {"TORCHELASTIC_RUN_ID": "none", **given}
+    machine.set_threads(environment)
+    assert environment["TORCH_CPP_LOG_LEVEL"] == given.get("TORCH_CPP_LOG_LEVEL", "ERROR")

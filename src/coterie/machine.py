@@ -12,6 +12,7 @@ from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+_BRIEFLY = "1000"  # rounds of spinning before a thread sleeps; by itself GNU's library takes 300,000 (docs/scale.md)
 _ROOT = Path("/")
 _NUMBERS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")  # OpenBLAS and MKL read OMP_NUM_THREADS, too
 
@@ -19,12 +20,15 @@ _NUMBERS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")  # OpenBLAS and MKL read OMP
 def set_threads(environment: MutableMapping[str, str] | None = None) -> None:
     """Let threads sleep while they wait, and start no more of them than the quota of a container runs.
 
-    Beside other busy programs a thread that spins takes the processor from the one that it waits for. What the user
-    has set stays. Without a quota below the number of processors the libraries find the right number themselves.
+    Beside other busy programs a thread that spins takes the processor from the one that it waits for. On a quiet
+    machine a thread that sleeps at once is late, so it spins briefly. What the user has set stays. Without a quota
+    below the number of processors the libraries find the right number themselves.
     """
     environment = os.environ if environment is None else environment
+    if "TORCHELASTIC_RUN_ID" in environment:  # started by torchrun, whose processes would all repeat torch's advice
+        environment.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     if not any(name in environment for name in _WAITING):
-        environment["OMP_WAIT_POLICY"] = "PASSIVE"
+        environment |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": _BRIEFLY}
     if (n := n_threads()) < n_processors():
         for name in _NUMBERS:
             environment.setdefault(name, str(n))

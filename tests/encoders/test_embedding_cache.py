@@ -10,7 +10,9 @@ import pytest
 import coterie
 from coterie.data.user_cache import cached_files, clear_results, user_cache
 from coterie.encoders import embedding_cache
+from coterie.encoders import encoder as encoder_module
 from coterie.encoders.embedding_cache import cache_folder, load_or_embed
+from coterie.encoders.encoder import make_encoder
 from coterie.encoders.engine.network import TransformerNetwork
 from coterie.errors import CacheWarning, InputError
 
@@ -117,3 +119,29 @@ def test_an_array_of_another_making_is_computed_again():
     assert embedding_cache.load(path) is None  # not finite
     path.write_bytes(path.read_bytes().replace(b"(2, 3), }", b"(9999999999999,9), }", 1))
     assert embedding_cache.load(path) is None
+
+
+def test_very_many_items_are_cached_in_parts_so_that_an_interrupted_run_goes_on(tiny_bert, topics, monkeypatch):
+    texts = [f"{text} {i}" for i, text in enumerate(topics[0])]
+    encoder = make_encoder(f"transformer:{tiny_bert}")
+    whole = encoder.embed_corpus(texts)
+    monkeypatch.setattr(encoder_module, "_MOST_IN_ONE_PART", 50)
+    monkeypatch.setattr(encoder_module, "_PART_ITEMS", 40)
+    embed, sizes = TransformerNetwork.embed, []
+
+    def interrupted(self, items):
+        sizes.append(len(items))
+        if len(sizes) == 2:
+            raise KeyboardInterrupt
+        return embed(self, items)
+
+    monkeypatch.setattr(TransformerNetwork, "embed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        encoder.embed_corpus(texts)
+    np.testing.assert_array_equal(encoder.embed_corpus(texts), whole)
+    assert sizes == [40, 40, 40, 10]  # the first part was not encoded again
+
+
+def test_parts_of_a_whole_that_does_not_fit_are_not_cached():
+    load_or_embed(KEY, lambda: H, {}, n_bytes=2 * 2**20)
+    assert not list(cached_files("embeddings"))

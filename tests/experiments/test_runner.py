@@ -4,13 +4,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import coterie
+from coterie import datasets
 from coterie.datasets import Dataset
 from coterie.errors import TrainingError
 from coterie.experiments import runner
 from coterie.experiments.jobs import expand
 from coterie.experiments.results import read_results
 from coterie.experiments.runner import missing, run_job, run_jobs
+from coterie.experiments.scoring import calibration_error
 from coterie.experiments.unfinished import Unfinished
+from coterie.probabilities import Calibration
 from coterie.training.trainer import Run
 
 TRAINING = {"epochs": "2", "batch_size": "32", "guard": "on"}
@@ -48,10 +52,23 @@ def test_a_result_has_the_job_the_scores_and_the_versions(small, tmp_path):
     assert result["seconds"] > 0
     assert result["processor_seconds"] > 0
     assert result["peak_gb"] > 0
-    assert set(result["label_based"]) == {"acc", "nmi", "nmi_geometric", "ari", "ami", "purity", "ece"}
+    agreement = {"acc", "nmi", "nmi_geometric", "ari", "ami", "purity"}
+    assert set(result["label_based"]) == agreement | {"ece", "ece_uncalibrated"}
     assert set(result["label_free"]) == {"silhouette", "intra_distance", "inter_distance", "confidence"}
     assert "torch" in result["versions"]
     assert len(labels) == 91
+
+
+def test_the_uncalibrated_error_is_that_of_the_probabilities_before_calibration(tmp_path):
+    data = datasets.load("helpdesk")
+    result, labels = run_job(make_job("kmeans"), data, tmp_path)
+    model = coterie.KMeans(n_clusters=16, encoder="tfidf", random_state=0).fit(data.texts)
+    assert np.array_equal(labels, model.labels_)
+    assert model.objective_.calibration != Calibration()
+    model.objective_.calibration = Calibration()
+    before = calibration_error(data.true_labels, labels, model.predict_proba(data.texts).max(axis=1))
+    assert result["label_based"]["ece_uncalibrated"] == pytest.approx(before, abs=1e-4)
+    assert result["label_based"]["ece"] != result["label_based"]["ece_uncalibrated"]
 
 
 def test_without_the_guard_the_last_point_of_the_curve_is_the_result(small, tmp_path):

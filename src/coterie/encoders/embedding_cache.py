@@ -39,15 +39,21 @@ def cache_folder() -> Path:
     return user_cache("embeddings") / machine_key()
 
 
-def load_or_embed(key: str, embed: Callable[[], Vectors], info: dict[str, Any]) -> Vectors:
-    """Return the cached embeddings of ``key``; if there are none, return what ``embed`` returns and cache it."""
+def load_or_embed(
+    key: str, embed: Callable[[], Vectors], info: dict[str, Any], *, n_bytes: int | None = None
+) -> Vectors:
+    """Return the cached embeddings of ``key``; if there are none, return what ``embed`` returns and cache it.
+
+    ``n_bytes`` is the size of the whole, if these are a part of it. A whole that does not fit is not cached.
+    """
     max_bytes = _max_bytes()
     known = load(cache_folder() / f"{key}.npy") if max_bytes else None
     if known is not None:
         return known.h
     start = time.perf_counter()
     embedded = Embedded(embed(), time.perf_counter() - start)
-    if embedded.seconds >= MIN_SECONDS and embedded.h.nbytes <= max_bytes:
+    n_bytes = embedded.h.nbytes if n_bytes is None else n_bytes
+    if embedded.seconds >= MIN_SECONDS and n_bytes <= max_bytes:
         try:
             store(cache_folder() / f"{key}.npy", embedded, info)
             remove_least_recently_used(user_cache("embeddings"), max_bytes)

@@ -22,8 +22,12 @@ from coterie.encoders.networks.frozen import FrozenNetwork
 from coterie.encoders.networks.linear import LinearNetwork
 from coterie.errors import InputError
 from coterie.hyper import check_settings, document_settings, settings
+from coterie.progress import track
 from coterie.registry import Registry
 from coterie.spec import format_spec, parse, split_joined
+
+_MOST_IN_ONE_PART = 65_536  # items; more are encoded and cached in parts
+_PART_ITEMS = 16_384
 
 
 @dataclass
@@ -89,10 +93,26 @@ class Encoder(ABC):
         return False
 
     def embed_corpus(self, items: Items) -> Vectors:
-        """Return h (N, D) of all training items; for a slow encoder from the user's cache, if they are there."""
+        """Return h (N, D) of all training items; for a slow encoder from the user's cache, if they are there.
+
+        Very many items are cached part by part, so that an interrupted run does not encode them again.
+        """
         if not self.is_slow:
             return self.embed(items)
-        return load_or_embed(self.corpus_key(items), lambda: self.embed(items), self.cache_info())
+        n_bytes = 4 * self.dim * len(items)
+        if len(items) <= _MOST_IN_ONE_PART:
+            return self._embed_part(items, n_bytes)
+        h = np.empty((len(items), self.dim), dtype=np.float32)
+        with track("Encoding", len(items)) as advance:
+            for start in range(0, len(items), _PART_ITEMS):
+                part = items[start : start + _PART_ITEMS]
+                h[start : start + len(part)] = self._embed_part(part, n_bytes)
+                advance(len(part))
+        return h
+
+    def _embed_part(self, items: Items, n_bytes: int) -> Vectors:
+        """Return h (N, D) of some training items, by way of the cache; all of them take ``n_bytes`` there."""
+        return load_or_embed(self.corpus_key(items), lambda: self.embed(items), self.cache_info(), n_bytes=n_bytes)
 
     def corpus_key(self, items: Items) -> str:
         """Return a hash of the encoder, its weights, its fitted state (e.g. a vocabulary) and the items."""

@@ -33,7 +33,7 @@ from coterie.experiments.embedding_cache import CachedEncoder
 from coterie.experiments.extras import EXTRAS
 from coterie.experiments.jobs import Job, Result
 from coterie.experiments.results import append_result, read_results, repair
-from coterie.experiments.scoring import Curve, label_based, label_free
+from coterie.experiments.scoring import Curve, label_based, label_free, uncalibrated_confidence
 from coterie.experiments.unfinished import Spent, Unfinished
 from coterie.progress_display import Mode
 
@@ -86,15 +86,17 @@ def run_job(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model, measured = _fit(job, data, folder, unfinished)
-        scored = model if test is None else _with_labels_of(model, test)
-    true_labels = data.true_labels if test is None else test.true_labels
+        h = model.transform(data.items)
+        scored, h_scored = (model, h) if test is None else (_with_labels_of(model, test), model.transform(test.items))
+    scored_data = data if test is None else test
+    uncalibrated = uncalibrated_confidence(scored_data.items, h_scored, scored)
     own_warnings = [str(warning.message) for warning in caught if warning.category.__module__.startswith("coterie")]
     result = job.to_dict() | {
         "n": len(data.items),
         "k": len(data.label_names),
         **measured,
-        "label_based": label_based(true_labels, scored),
-        "label_free": label_free(data.items, model),
+        "label_based": label_based(scored_data.true_labels, scored, uncalibrated),
+        "label_free": label_free(h, model),
         "assigned_by": model.objective_.final.assigned_by,
         "labels_sha256": hashlib.sha256(np.ascontiguousarray(scored.labels_, dtype="<i8").tobytes()).hexdigest(),
         "warnings": own_warnings,

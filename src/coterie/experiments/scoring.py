@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,13 +14,15 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from coterie.clusterer import Clusterer
 from coterie.clustering.matching import match_clusters
-from coterie.contracts import Items, Labels
+from coterie.contracts import Items, Labels, Vectors
 from coterie.data.rows import Rows
 from coterie.datasets import Dataset
 from coterie.errors import InputError
 from coterie.evaluation.contrast_metrics import contrast_scores
 from coterie.evaluation.metrics import accuracy, agreement, dunn, inter_distance, intra_distance, silhouette
 from coterie.experiments.unfinished import Spent
+from coterie.fitting import most_probable
+from coterie.probabilities import Calibration
 from coterie.training.trainer import Evaluation, Record
 
 Scores = dict[str, float | None]
@@ -32,20 +35,35 @@ _INTERNAL_METRICS: dict[str, Metric] = {
 _N_BINS = 10
 
 
-def label_based(true_labels: Labels, model: Clusterer) -> Scores:
-    """Return the scores that need true labels (N,): those of :func:`agreement`, and ``ece``."""
+def label_based(true_labels: Labels, model: Clusterer, uncalibrated: NDArray[np.float64]) -> Scores:
+    """Return the scores that need true labels (N,): those of :func:`agreement`, and ``ece``, also before calibration.
+
+    ``uncalibrated`` (N,) are the confidences of :func:`uncalibrated_confidence`.
+    """
     scores: Scores = {**agreement(true_labels, model.labels_)}
     scores["ece"] = calibration_error(true_labels, model.labels_, model.confidence_)
+    scores["ece_uncalibrated"] = calibration_error(true_labels, model.labels_, uncalibrated)
     return _rounded(scores)
 
 
-def label_free(items: Items, model: Clusterer) -> Scores:
-    """Return the scores that need no labels. Distances are between the embeddings of the fitted model.
+def uncalibrated_confidence(items: Items, h: Vectors, model: Clusterer) -> NDArray[np.float64]:
+    """Return the confidence (N,) in the labels of the items with embeddings h (N, D) before calibration."""
+    valid = np.flatnonzero(model.labels_ >= 0)
+    objective = copy.copy(model.objective_)
+    objective.calibration = Calibration()
+    chosen = [items[i] for i in valid.tolist()] if isinstance(items, list) else np.asarray(items)[valid]
+    confidence = np.full(len(h), np.nan)
+    confidence[valid] = most_probable(objective, h[valid], chosen).confidence
+    return confidence
+
+
+def label_free(h: Vectors, model: Clusterer) -> Scores:
+    """Return the scores that need no labels. Distances are between the embeddings h (N, D) of the fitted model.
 
     The Dunn index is left out, because it compares all pairs of texts and a single outlier determines it.
     """
     valid = model.labels_ >= 0
-    h = model.transform(items)[valid]
+    h = h[valid]
     labels = model.labels_[valid]
     scores: Scores = {name: _value_or_none(metric, h, labels) for name, metric in _INTERNAL_METRICS.items()}
     scores["confidence"] = float(model.confidence_[valid].mean())

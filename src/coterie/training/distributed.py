@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _TIMEOUT = timedelta(hours=2)  # the others wait while the first process computes initial labels
+_SYNC_BUFFERS = next(  # newer versions of torch have renamed it
+    name
+    for name in ("forward_sync_buffers", "broadcast_buffers")
+    if name in signature(DistributedDataParallel).parameters
+)
 _LOST = ("connection", "gloo", "nccl", "peer", "store")  # words of errors when another process has ended
 
 
@@ -128,7 +134,7 @@ def loss_of(objective: Objective) -> Callable[[Callable[[Batch], Terms], Batch],
     if n_processes() == 1:
         return module
     # A stage may leave weights out, and buffers are equal because their inputs are.
-    return DistributedDataParallel(module, broadcast_buffers=False, find_unused_parameters=True)
+    return DistributedDataParallel(module, find_unused_parameters=True, **{_SYNC_BUFFERS: False})
 
 
 class _Loss(nn.Module):
