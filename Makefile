@@ -231,14 +231,21 @@ format: $(READY) ## fix style automatically
 clean: ## remove .venv, caches and build files
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 
+BASELINES := --preset cpu -o benchmarks/results/baselines.jsonl
 bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
-	for variant in bow tfidf tfidf-2000 sif; do \
-	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 --preset cpu -o benchmarks/results/baselines.jsonl; done
-	$(BIN)/coterie bench run -m hacsd,agglomerative,spectral,hdbscan --preset cpu -o benchmarks/results/baselines.jsonl
-	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc,cc,scan,mice,moco,vascl --preset cpu -o benchmarks/results/baselines.jsonl
+	for variant in bow tfidf tfidf-2000 sif umap; do \
+	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 $(BASELINES); done
+	$(BIN)/coterie bench run -m hacsd,agglomerative $(BASELINES)
+	$(BIN)/coterie bench run -m hacsd --variant glove $(BASELINES)
+	$(BIN)/coterie bench run -m spectral,hdbscan -n 3 $(BASELINES)
+	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc $(BASELINES)
+	$(BIN)/coterie bench run -m cc,scan,mice,moco,vascl --precision bfloat16 $(BASELINES)
+	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc -s tweet -n 3 $(BASELINES)
+	$(BIN)/coterie bench run -m cc,scan,mice,moco,vascl -s tweet -n 3 --precision bfloat16 $(BASELINES)
+	$(BIN)/coterie bench run -m cc,scan,mice,moco -s digits $(BASELINES)
 
 bench-peers: $(READY) $(PEERS)/.ready ## other programs on the same vectors; continues from earlier results
 	$(BIN)/python benchmarks/peers.py ours --sets tweet,agnews,stackoverflow --seeds 3
 	$(PEERS)/bin/python benchmarks/peers.py peers --programs 'BERTopic,EVoC,UMAP + k-means' --seeds 3
-	$(PEERS)/bin/python benchmarks/peers.py peers --programs 'ClustPy IDEC' --sets tweet,agnews
-	$(BIN)/python benchmarks/peers.py table
+	$(PEERS)/bin/python benchmarks/peers.py peers --programs 'ClustPy IDEC' --sets tweet,agnews --seeds 3
+	$(BIN)/python benchmarks/peers.py page

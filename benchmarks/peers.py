@@ -4,7 +4,9 @@ The programs live in an environment of their own (benchmarks/peers-requirements.
 
     python benchmarks/peers.py ours --sets tweet,agnews        # vectors of the bundled encoder; kmeans and neighbors
     PEERS/bin/python benchmarks/peers.py peers                 # every program with its defaults, on these vectors
-    python benchmarks/peers.py table                           # a Markdown table
+    python benchmarks/peers.py page                            # writes the table into docs/comparison.md
+
+`table` only prints it.
 
 Runs that have a line in the results are left out. Labels are used for the scores only. Outliers (-1) of BERTopic and
 EVoC count as one more cluster, and their share is shown. Seconds are of the processor and of clustering alone, without
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -33,6 +36,7 @@ from sklearn.metrics.cluster import contingency_matrix
 Case = dict[str, Any]
 FOLDER = Path("build/peer-vectors")
 RESULTS = Path("benchmarks/results/peers.jsonl")
+PAGE = Path("docs/comparison.md")
 PACKAGES = {"BERTopic": "bertopic", "EVoC": "evoc", "UMAP + k-means": "umap-learn", "ClustPy IDEC": "clustpy"}
 TORCHVISION = ("torchvision", "torchvision.models", "torchvision.models._api")
 """Modules that ClustPy imports for images, which are not needed here: stand-ins take their place."""
@@ -172,6 +176,12 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def write_page() -> None:
+    """Replace the table of the page by that of the results."""
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(re.sub(r"^\| \|.*(\n\|.*)+", lambda _: table(), text, flags=re.MULTILINE), encoding="utf-8")
+
+
 def _cell(lines: list[dict[str, Any]]) -> str:
     if not lines:
         return "–"
@@ -187,7 +197,7 @@ def _cell(lines: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["ours", "peers", "table"])
+    parser.add_argument("step", choices=["ours", "peers", "table", "page"])
     parser.add_argument("--sets", default="", help="separated by commas")
     parser.add_argument("--programs", default=",".join(PEERS), help="separated by commas")
     parser.add_argument("--seeds", type=int, default=1)
@@ -197,6 +207,8 @@ def main() -> None:
         run_ours(sets or ["tweet"], arguments.seeds)
     elif arguments.step == "peers":
         run_peers(arguments.programs.split(","), sets, arguments.seeds)
+    elif arguments.step == "page":
+        write_page()
     else:
         sys.stdout.write(table() + "\n")
 

@@ -85,7 +85,7 @@ class PartitionObjective(Objective):
         labels = np.argsort(np.argsort(-sizes, kind="stable"))[labels]
         self.mu = cluster_means(h, counts, labels, self.n_clusters)
         k = min(self.hp.n_neighbors, len(h) - 1)
-        near = knn_graph(h.numpy(), k).indices if k else np.empty((1, 0), dtype=np.int64)
+        near = knn_graph(_unit(h), k).indices if k else np.empty((1, 0), dtype=np.int64)
         self.classifier.store(h, torch.from_numpy(labels), torch.from_numpy(near))
 
     def assign(self, h: Tensor) -> Tensor:
@@ -112,4 +112,8 @@ def _distinct(corpus: Corpus, least: int) -> Corpus:
 
 def unit_vectors(corpus: Corpus) -> Vectors:
     """Return the embeddings of a corpus (N, D) in rows of length one."""
-    return np.asarray(torch.nn.functional.normalize(corpus.h, dim=1).numpy())
+    return _unit(corpus.h)
+
+
+def _unit(h: Tensor) -> Vectors:
+    return np.asarray(torch.nn.functional.normalize(h, dim=1).numpy())

@@ -35,6 +35,22 @@ def test_new_texts_are_placed_among_their_neighbors(model, topics, tmp_path):
     assert loaded.n_outliers_ == 0
 
 
+def test_umap_gets_the_nearest_texts_by_cosine(topics, monkeypatch):
+    given = {}
+
+    def record(h, n_components, graph, *_):
+        given.update(h=h, graph=graph)
+        return h[:, :n_components]
+
+    monkeypatch.setattr("coterie.encoders.umap.reduce_dimensions", record)
+    make_encoder("umap(n_neighbors=4):bow").fit(topics[0])  # counts of words are not of unit length
+    unit = given["h"] / np.linalg.norm(given["h"], axis=1, keepdims=True)
+    cosine = unit @ unit.T
+    np.fill_diagonal(cosine, -1)
+    assert given["graph"].indices.shape == (len(unit), 3)  # and the text itself
+    np.testing.assert_allclose(given["graph"].similarities, np.sort(cosine)[:, :-4:-1], atol=1e-6)
+
+
 def test_nearer_coordinates_have_a_larger_cosine_after_the_lift():
     x = np.random.default_rng(0).normal(size=(30, 2)).astype(np.float32) * 5 + 100
     h = lift(x)

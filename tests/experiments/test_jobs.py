@@ -41,6 +41,12 @@ def test_another_encoder_keeps_the_settings_of_the_recipe_that_it_has():
     assert "max_length" not in expand(["kmeans"], ["tweet"], 1, "paper", encoder="tfidf")[0].encoder_params
 
 
+def test_a_random_encoder_has_another_seed_in_each_job():
+    seeds = [job.encoder_params["seed"] for job in expand(["hdbscan"], ["tweet"], 2, "cpu")]
+    given = [job.encoder_params["seed"] for job in expand(["kmeans"], ["tweet"], 2, "cpu", encoder="umap(seed=5)")]
+    assert (seeds, given) == ([0, 1], [5, 6])
+
+
 def test_a_job_is_done_when_a_result_has_all_its_settings():
     job = expand(["sccl"], ["tweet"], 1, "cpu")[0]
     done = job.to_dict()

@@ -51,6 +51,22 @@ def test_only_seeds_that_all_rows_have_are_compared():
     assert body[4][3] == "-1.0 (2 pairs)"  # with unmatched seeds it would be 0
 
 
+def test_a_table_may_show_all_seeds_that_a_row_has():
+    results = [result for result in all_results() if result["variant"] or result["seed"] == 0]
+    table = make(collect(replace(ABLATION, match_seeds=False), Results(results)))
+    body = rows(table)
+    assert (body[2][1], body[4][1]) == ("80.0 / 50.0", "80.0 ± 1.0 / 50.0 ± 0.0")
+    assert body[4][3] == "-1.0 (2 pairs)"  # differences are of equal seeds all the same
+    assert "± is over seeds; without it, there is one." in table
+
+
+def test_the_number_of_clusters_that_a_method_found_is_shown():
+    found = Experiment("x", "X", runs=("hdbscan",), sets=("tweet",), seeds=2)
+    results = [result_of(job, 0.8, **({"k_found": 6} if job.seed else {})) for job in found.jobs()]  # seed 0: all 3
+    assert rows(make(collect(found, Results(results))))[2][1] == "80.0 ± 0.0 / 50.0 ± 0.0 (4 of 3)"
+    assert "of 3)" not in make(collect(found, Results(results[:1])))
+
+
 def test_results_of_other_versions_are_marked():
     table = make(collect(ABLATION, Results(all_results(version="0.1.0"))))
     assert "81.0 ± 1.0 / 50.0 ± 0.0†" in table
@@ -65,6 +81,10 @@ def test_a_result_in_another_number_format_counts_where_there_is_no_other_and_is
     assert "| aecl | 85.0 ± 5.0 / 50.0 ± 0.0‡ |" in table  # seed 0 in float32, seed 1 in bfloat16
     assert "‡ the encoder computed in bfloat16" in table
     assert "‡" not in make(collect(ABLATION, Results([*usual, *fast])))
+    for kind, cell in (("cost", "2 s, 1.0 GB‡"), ("published", "**+9.5 / -37.6**‡")):
+        shown = replace(other, kind=kind, runs=("aecl",), sets=("tweet",))
+        results = [result_of(job, 0.9, processor_seconds=2, peak_gb=1.0) for job in shown.jobs()]
+        assert rows(make(collect(shown, Results(results))))[2][1] == cell
     assert len(collect(other, Results(usual)).missing) == 8  # who names a format gets no other
 
 

@@ -51,9 +51,13 @@ def test_programs_are_measured_and_shown(peers, tmp_path, monkeypatch):
     assert "| BERTopic | 100.0 / 100.0 / 100.0; 0 s |" in table
     assert "25 % outliers" in table
     assert "| ClustPy IDEC | – |" in table
+    monkeypatch.setattr(peers, "PAGE", tmp_path / "page.md")
+    peers.PAGE.write_text("# Page\n\n| | old |\n|---|---|\n| kmeans | 1 |\n\nThe end.\n")
+    peers.write_page()
+    assert peers.PAGE.read_text() == f"# Page\n\n{table}\n\nThe end.\n"
 
 
 def test_the_page_has_the_table_of_the_results(peers, monkeypatch):
     monkeypatch.chdir(PATH.parents[1])
     page = (PATH.parents[1] / "docs" / "comparison.md").read_text(encoding="utf-8")
-    assert peers.table() in page, "Copy what `python benchmarks/peers.py table` prints."
+    assert peers.table() in page, "`python benchmarks/peers.py page` writes it."

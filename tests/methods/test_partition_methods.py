@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import coterie
 from coterie.encoders.tfidf import TfidfEncoder
@@ -25,6 +26,15 @@ def test_a_new_text_goes_with_its_nearest_training_texts(topics):
     new = ["goal match team", "stock bank profit", "gene cell virus"]
     assert not set(new) & set(topics[0])
     np.testing.assert_array_equal(model.predict(new), model.labels_[:3])
+
+
+def test_neighbors_are_near_by_cosine_whatever_the_length_of_the_vectors():
+    h = np.array([[1, 0], [1, 0.1], [0, 9], [0.9, 9]], dtype=np.float32)  # the last two are long
+    model = coterie.Agglomerative(n_clusters=2, encoder="precomputed", n_neighbors=1).fit(h)
+    kept = model.objective_.classifier
+    rows, is_stored = kept.find(torch.from_numpy(h))
+    assert is_stored.all()
+    assert kept.neighbors[rows, 0].tolist() == rows[[1, 0, 3, 2]].tolist()
 
 
 def test_different_texts_with_one_embedding_share_a_cluster(topics):

@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from coterie.arrays import unit_rows
 from coterie.contracts import Items, Vectors
 from coterie.encoders.encoder import Encoder, EncoderState, make_encoder
 from coterie.errors import InputError, MissingExtraError, NotFittedError
 from coterie.hyper import hyper
 from coterie.knn.classifier import KNNClassifier
-from coterie.knn.graph import knn_graph
+from coterie.knn.graph import KNNGraph, knn_graph
 
 _POWER = 10.0  # exponent of the cosine in the weight of a training text for the place of a new one
 _CATCHING = threading.Lock()  # warnings are caught for the whole process: one thread at a time
@@ -56,10 +57,10 @@ class UmapEncoder(Encoder, name="umap"):
         k = min(self.n_neighbors, len(h) - 1)
         if k < 2:
             raise InputError(f"The encoder 'umap' needs at least 3 different texts, but there are {len(h)}.")
-        places = lift(reduce_dimensions(h.numpy(), self.n_components, k, self.min_dist, self.seed))
+        graph = knn_graph(unit_rows(h.numpy()), k)
+        places = lift(reduce_dimensions(h.numpy(), self.n_components, graph.first(k - 1), self.min_dist, self.seed))
         self._memory = KNNClassifier(h.shape[1], self.n_neighbors)
-        near = torch.from_numpy(knn_graph(h.numpy(), k).indices)
-        order = self._memory.store(h, torch.zeros(len(h), dtype=torch.long), near)
+        order = self._memory.store(h, torch.zeros(len(h), dtype=torch.long), torch.from_numpy(graph.indices))
         self._places = torch.from_numpy(places)[order]  # (N, d + 1)
         self._training = items, places  # the next call of `embed` is usually with the same items
         return self
@@ -131,17 +132,24 @@ class UmapEncoder(Encoder, name="umap"):
         return {name: value for name, value in self.__dict__.items() if name != "_training"}
 
 
-def reduce_dimensions(h: Vectors, n_components: int, n_neighbors: int, min_dist: float, seed: int) -> Vectors:
-    """Return the UMAP coordinates (N, d) of h (N, D), by cosine."""
+def reduce_dimensions(h: Vectors, n_components: int, graph: KNNGraph, min_dist: float, seed: int) -> Vectors:
+    """Return the UMAP coordinates (N, d) of h (N, D) with the neighbors of ``graph``.
+
+    UMAP's own search of neighbors, which needs not be repeated, would compile for twenty seconds more.
+    """
+    own = np.arange(len(h))[:, None]  # UMAP counts a text as its own first neighbor
+    indices = np.hstack([own, graph.indices])
+    distances = np.hstack([np.zeros(own.shape, np.float32), np.clip(1 - graph.similarities, 0, None)])
     with _CATCHING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of umap: no TensorFlow, a graph in several pieces
+        warnings.simplefilter("ignore")  # of umap: no TensorFlow, a graph in several pieces, no `transform`
         try:
             from umap import UMAP
         except ImportError:
             raise MissingExtraError("The encoder 'umap'", "umap") from None
         model = UMAP(
             n_components=n_components,
-            n_neighbors=n_neighbors,
+            n_neighbors=indices.shape[1],
+            precomputed_knn=(indices, distances),
             min_dist=min_dist,
             metric="cosine",
             init="spectral" if len(h) > n_components + 1 else "random",

@@ -202,10 +202,13 @@ def _resolve(job: Job, encoder: str, overrides: dict[str, Any]) -> Job:
         params["augmenter"] = f"columns:{','.join(job.views.columns)}"
     elif params.get("augmenter") == "eda" and "augmenter" not in overrides and not has_wordnet():
         params["augmenter"] = PLAIN_EDA
+    encoder_params = defaults(ENCODERS[name]) | encoder_settings
+    if "seed" in encoder_params:  # as random as the method: seeds count on from that of the recipe
+        encoder_params["seed"] += job.seed
     return replace(
         job,
         encoder=name,
-        encoder_params=defaults(ENCODERS[name]) | encoder_settings,
+        encoder_params=encoder_params,
         params=params,
         overrides=overrides,
     )

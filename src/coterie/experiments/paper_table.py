@@ -15,7 +15,7 @@ from coterie.experiments.comparison import difference
 from coterie.experiments.jobs import Result
 from coterie.experiments.recipe import Published, published, read_recipe
 from coterie.experiments.registry import split_run
-from coterie.experiments.table import NO_VALUE, all_scores, show_published, show_scores
+from coterie.experiments.table import NO_VALUE, all_scores, show_found, show_published, show_scores
 from coterie.experiments.table_formats import Format, render
 from coterie.wording import count
 
@@ -27,6 +27,8 @@ _NOISE_NOTE = (
     "Δ is the mean paired difference to {reference} over data sets and seeds, with its 95 % interval (bootstrap); "
     "`noise`: the interval has zero in it."
 )
+_MATCHED_NOTE = "A column has the mean over those seeds that all its rows have."
+_UNMATCHED_NOTE = "± is over seeds; without it, there is one."
 _FAR = 5.0  # points between our and a published score that ask for a reason
 _OURS = {"neighbors": "best published, of any method"}
 Cells = list[list[str]]
@@ -46,7 +48,7 @@ def make(found: Collection, table_format: Format = "markdown", *, only_measured:
     if kind != "statistics" and not found.results:
         name = found.experiment.name
         raise InputError(f"There are no results of {name} yet. To compute them: coterie bench run {name}")
-    shown = found.matched() if kind in ("scores", "sweep") else found
+    shown = found.matched() if kind in ("scores", "sweep") and found.experiment.match_seeds else found
     return render(makers[kind](shown), _notes(shown), table_format)
 
 
@@ -116,7 +118,7 @@ def _seconds_and_memory(results: Sequence[Result]) -> str:
     if not results:
         return NO_VALUE
     seconds = np.median([result["processor_seconds"] for result in results])
-    return f"{seconds:.0f} s, {max(result['peak_gb'] for result in results):.1f} GB"
+    return f"{seconds:.0f} s, {max(result['peak_gb'] for result in results):.1f} GB{_marks(results)}"
 
 
 def _differences(found: Collection) -> Cells:
@@ -126,7 +128,9 @@ def _differences(found: Collection) -> Cells:
     for row in found.cells:
         differences = [_difference(found, row, name) for name in found.sets]
         if any(differences):
-            rows.append([row, *(_show_difference(pair) if pair else NO_VALUE for pair in differences)])
+            marks = [_marks(found.cells[row].get(name, [])) for name in found.sets]
+            shown = zip(differences, marks, strict=True)
+            rows.append([row, *(_show_difference(pair) + mark if pair else NO_VALUE for pair, mark in shown)])
     return rows
 
 
@@ -187,7 +191,7 @@ def _statistics(found: Collection) -> Cells:
 
 
 def _marked(results: Sequence[Result], metrics: Sequence[str]) -> str:
-    return show_scores(results, metrics) + _marks(results)
+    return show_scores(results, metrics) + show_found(results) + _marks(results)
 
 
 def _marks(results: Sequence[Result]) -> str:
@@ -214,7 +218,7 @@ def _notes(found: Collection) -> list[str]:
         which = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
         notes.append(f"Preset {experiment.preset}{changed}; {which}; {count(len(found.results), 'results')}.")
         if experiment.kind in ("scores", "sweep") and len(seeds) > 1:
-            notes.append("A column has the mean over those seeds that all its rows have.")
+            notes.append(_MATCHED_NOTE if experiment.match_seeds else _UNMATCHED_NOTE)
     if experiment.kind == "published":
         notes += _reasons(found)
     if experiment.kind in ("scores", "sweep"):

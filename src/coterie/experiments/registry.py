@@ -43,6 +43,7 @@ class Experiment:
     preset: Preset = "cpu"
     metrics: tuple[str, ...] = ("acc", "nmi")
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the methods that have them
+    match_seeds: bool = True  # show only those seeds of a data set that all rows have
     reference: str = ""  # the run that the others are compared with; empty: the first
     split: bool = False
     encoder: str = ""  # instead of that of the recipes

@@ -21,6 +21,7 @@ import coterie
 from coterie import datasets
 from coterie.augmenters.augmenter import make_augmenter
 from coterie.augmenters.columns import ColumnsAugmenter
+from coterie.autoencoder_clusterer import AutoEncoderClusterer
 from coterie.clusterer import METHODS, Clusterer
 from coterie.contracts import Labels
 from coterie.datasets import Dataset
@@ -155,10 +156,13 @@ def _fit(job: Job, data: Dataset, folder: Path, unfinished: Unfinished | None) -
         "random_state": job.seed,
         **job.params,
     }
+    trains_encoder = issubclass(cls, DeepClusterer) and not issubclass(cls, AutoEncoderClusterer)
+    cached = CachedEncoder(inner=encoder, folder=folder)
+    if not trains_encoder:
+        cached.fit(rows.unique).embed(rows.unique)  # now, so that `seconds` never includes the embedding
     if issubclass(cls, DeepClusterer):
-        return _train(cls(encoder=encoder, **common), data, Curve(data, rows), _given_views(job, data), unfinished)
-    cached = CachedEncoder(inner=encoder, folder=folder).fit(rows.unique)
-    cached.embed(rows.unique)  # fill the cache first, so that `seconds` never includes the embedding
+        model = cls(encoder=encoder if trains_encoder else cached, **common)
+        return _train(model, data, Curve(data, rows), _given_views(job, data), unfinished)
     model = cls(encoder=cached, **common)
     start = Spent.now()
     model.fit(data.items)

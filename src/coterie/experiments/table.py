@@ -66,7 +66,7 @@ def make_table(
     for column, name in zip(columns, _names(columns), strict=True):
         header = f"{name} {' / '.join(metric.upper() for metric in metrics)}"
         cells = [column.cells.get(dataset, []) for dataset in sets]
-        table.append([header, *(show_scores(cell, metrics) for cell in cells)])
+        table.append([header, *(show_scores(cell, metrics) + show_found(cell) for cell in cells)])
         table.append(["time", *(_time(cell) for cell in cells)])
         scores = [column.published(dataset) for dataset in sets]
         if any(scores) and (column.method, *scores) not in shown:  # only beside the first column with these scores
@@ -111,6 +111,14 @@ def _sizes(columns: Sequence[Column], sets: Sequence[str]) -> list[list[str]]:
 def show_scores(results: Sequence[Result], metrics: Sequence[str]) -> str:
     """Return the mean scores of some seeds, in percent, with their standard deviation."""
     return " / ".join(_score(results, metric) for metric in metrics) if results else NO_VALUE
+
+
+def show_found(results: Sequence[Result]) -> str:
+    """Return the mean number of clusters beside that of classes, for a method that finds it; else nothing."""
+    if not any("k_found" in result for result in results):
+        return ""
+    found = np.mean([result.get("k_found", result["k"]) for result in results])
+    return f" ({found:.0f} of {results[0]['k']})"
 
 
 def _score(results: Sequence[Result], metric: str) -> str:
