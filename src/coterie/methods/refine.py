@@ -83,7 +83,7 @@ class RefineObjective(Objective):
 
     n_augmented = 1
     transient = frozenset({"pseudo_labels", "sure"})
-    max_loss = 0.1  # trained layers gained on nearly every set of ADR 0016, also where the score falls so far
+    max_loss = 0.1  # trained layers gained on all five sets of ADR 0016, also where the score falls so far
 
     pseudo_labels: Tensor  # (N,)
     sure: Tensor  # (N,) whether the mixture is sure of the pseudo-label
