@@ -278,7 +278,7 @@ class Run:
         evaluation = Evaluation(record, h, labels, objective, ends_stage)
         with seeded(self.settings.seed):  # random draws of a callback do not change the training
             for callback in self.callbacks:
-                callback(evaluation)
+                callback(replace(evaluation, h=h.copy(), labels=labels.copy()))
         return evaluation
 
     def _encode_corpus(self) -> Corpus:
