@@ -54,6 +54,7 @@ class Clusterer(
     """The parts of a fit, and roughly their shares of its time."""
     finds_n_clusters: ClassVar[bool] = False
     """Whether the method finds the number of clusters itself: then ``n_clusters`` is not honored."""
+    trains_on_sample: ClassVar[bool] = False  # whether very many items are only assigned
 
     n_clusters: NClusters = hyper(
         8, "number of clusters, exactly honored; auto or a range like 5-60: chosen from the items", symbol="K", ge=1
@@ -220,14 +221,15 @@ class Clusterer(
                 self.n_clusters_, self.n_clusters_curve_ = find_n_clusters(wanted, encoder, rows, seed)
             with part("embedding"):
                 objective = self.new_objective(encoder, seed)
-                corpus = embed_corpus(objective.network, rows, options.vectors)
-            before = corpus
-            corpus = self._train(objective, before, Fit(rows, encoder, seed, options))
+                trained = rows.training_sample() if self.trains_on_sample and options.views is None else rows
+                before = embed_corpus(objective.network, trained, options.vectors)
+            corpus = self._train(objective, before, Fit(trained, encoder, seed, options))
             calibrate(objective, corpus, (corpus if objective.network.from_scratch else before).h.numpy(), seed=seed)
             self.encoder_, self.objective_ = encoder, objective.eval()
             self.n_texts_, self.texts_sha256_ = rows.n_rows, rows.sha256()
             self.clusters_ = ClusterTable(())  # names given to the clusters of an earlier fit are forgotten
-            self._assign_and_describe(rows, corpus.h.numpy())
+            h = corpus.h.numpy() if trained is rows else objective.network.embed(rows.unique)
+            self._assign_and_describe(rows, h)
         return self
 
     def _parts(self) -> dict[str, float]:

@@ -62,6 +62,7 @@ class DeepClusterer(Clusterer):
     After ``fit`` there are also ``history_`` (a record for every epoch) and ``guard_`` (the guard's verdict).
     """
 
+    trains_on_sample = True
     progress_parts = {"embedding": 10, "views": 3, "neighbors": 4, "start": 5, "training": 72, "score": 6}  # noqa: RUF012
 
     epochs: int = hyper(5, "passes over the texts, or multiples of `epoch_steps`", ge=0)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.arrays import is_large, subsample
 from coterie.errors import KeptColumnWarning, user_level
 
 OnEmpty = Literal["keep", "error"]
@@ -82,6 +84,21 @@ class Rows(ABC, Generic[T]):
     def take(self, rows: NDArray[np.int64]) -> Any:
         """Return some of the distinct items."""
         return [self.unique[i] for i in rows] if isinstance(self.unique, list) else self.unique[rows]
+
+    def sample(self, items: NDArray[np.int64]) -> Self:
+        """Return the rows of some of the distinct items, which are given in ascending order."""
+        position = np.full(self.n_distinct + 1, -1)  # the last one is for blank rows
+        position[items] = np.arange(len(items))
+        inverse = position[self.inverse]
+        part = copy.copy(self)
+        fields = {"unique": self.take(items), "inverse": inverse[inverse >= 0], "counts": self.counts[items]}
+        for name, value in fields.items():
+            object.__setattr__(part, name, value)  # the class is frozen
+        return part
+
+    def training_sample(self) -> Self:
+        """Return what an encoder is trained on: the rows of a sample, the same in every fit, if there are very many."""
+        return self.sample(subsample(self.n_distinct)) if is_large(self.n_distinct) else self
 
     def sha256(self) -> str:
         """Return a hash of all rows in order."""
