@@ -54,7 +54,7 @@ class Clusterer(
     """The parts of a fit, and roughly their shares of its time."""
     finds_n_clusters: ClassVar[bool] = False
     """Whether the method finds the number of clusters itself: then ``n_clusters`` is not honored."""
-    trains_on_sample: ClassVar[bool] = False  # whether very many items are only assigned
+    trains_on_sample: ClassVar[bool] = False  # whether the method is fitted to a sample of very many items
 
     n_clusters: NClusters = hyper(
         8, "number of clusters, exactly honored; auto or a range like 5-60: chosen from the items", symbol="K", ge=1
