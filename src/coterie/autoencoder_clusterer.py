@@ -18,6 +18,7 @@ class AutoEncoderClusterer(DeepClusterer):
     epochs: int = hyper(30, "passes over the texts, or multiples of `epoch_steps`, of both stages", ge=0)
     pretrain_epochs: int = hyper(15, "first epochs: reconstruction only; at most half of `epochs`", ge=0)
     max_steps: int | None = hyper(600, "stop after this many steps even if epochs are left; none: no limit", ge=0)
+    patience: int | None = hyper(None, "as of all methods; none by default, because the score rises slowly", ge=1)
     batch_size: int = hyper(256, "texts of a batch", symbol="B", ge=2)
     encoder_lr: float = hyper(1e-3, "learning rate of the auto-encoder's first half", ge=0)
     n_neighbors: int = hyper(0, "unused: there are no views", symbol="k", ge=0)

@@ -59,6 +59,13 @@ def test_a_job_is_done_when_a_result_has_all_its_settings():
     assert job.is_in([done | {"params": older}])  # a result from before the setting was added
 
 
+@pytest.mark.parametrize(("guard", "is_done"), [("off", True), ("on", False)])
+def test_patience_is_part_of_a_job_only_where_the_guard_gives_scores(guard, is_done):
+    (job,) = expand(["sccl"], ["tweet"], 1, "cpu", overrides={"guard": guard})
+    done = job.to_dict()
+    assert job.is_in([done | {"params": done["params"] | {"patience": 7}}]) is is_done
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [

@@ -187,6 +187,17 @@ def test_training_ends_after_epochs_without_a_higher_score(train, toy):
     assert len(train(toy, guard="on", epochs=5, encoder_lr=0.0, head_lr=0.0).history) == 5
 
 
+def test_only_epochs_of_the_last_stage_try_the_patience(train, toy):
+    """Earlier stages prepare the last one: their score may fall."""
+
+    class Staged(toy):
+        def stages(self, epochs):
+            return [Stage("warm-up", 4, self.pull), Stage("pull", 6, self.pull)]
+
+    trained = train(Staged, guard="on", epochs=10, stopping=Stopping(patience=2), encoder_lr=0.0, head_lr=0.0)
+    assert [record["stage"] for record in trained.history] == ["warm-up"] * 4 + ["pull"] * 3
+
+
 def test_training_ends_when_the_time_is_up_and_its_last_epoch_is_judged(train, toy, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
@@ -203,7 +214,8 @@ def test_training_ends_when_the_time_is_up_and_its_last_epoch_is_judged(train, t
 
 
 def test_a_fit_keeps_its_time_budget(topics):
-    model = SCCL(n_clusters=3, encoder="tfidf", epochs=10**6, max_steps=None, init="kmeans", time_budget=3.0)
+    endless = {"epochs": 10**6, "max_steps": None, "patience": None}
+    model = SCCL(n_clusters=3, encoder="tfidf", init="kmeans", time_budget=3.0, **endless)
     start = time.perf_counter()
     model.fit(topics[0])
     assert 2 < time.perf_counter() - start < 3.6

@@ -91,7 +91,7 @@ class Job:
             and (not self.extra or self.extra in result)
             and result["encoder"]["name"] == self.encoder
             and encoder_params == self.encoder_params
-            and all_params(result) == self.params
+            and _effective(all_params(result)) == _effective(self.params)
         )
 
     def __str__(self) -> str:
@@ -179,6 +179,11 @@ def defaults(cls: type) -> dict[str, Any]:
 def all_params(result: Result) -> dict[str, Any]:
     """Return all settings of a result. Settings that were added after it was written have their default value."""
     return {**defaults(METHODS[result["method"]]), **result["params"]}
+
+
+def _effective(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings without patience where the guard is off: there is no score to wait for."""
+    return {**params, "patience": None} if params.get("guard") == "off" else params
 
 
 def _resolve(job: Job, encoder: str, overrides: dict[str, Any]) -> Job:

@@ -47,7 +47,6 @@ class Refine(DeepClusterer, name="refine"):
     encoder_lr: float = hyper(5e-5, "learning rate of the layers of the encoder", ge=0)
     head_lr: float = hyper(1e-3, "learning rate of the centers, and of a small network above the encoder", ge=0)
     schedule: Literal["constant", "linear"] = hyper("constant", "of the learning rates: constant, or linear decay")
-    patience: int | None = hyper(2, "stop after so many epochs without a higher score of the guard", ge=1)
     instance_weight: float = hyper(1.0, "weight of the instance loss between neighbors", symbol="η", ge=0)
     negatives: Literal["all", "other_clusters"] = hyper(
         "other_clusters", "texts of a batch that the instance loss pushes apart: all, or those of other clusters"

@@ -44,6 +44,7 @@ class STCC(DeepClusterer, name="stcc"):
     )
     epochs: int = hyper(15, "passes over the texts, or multiples of `epoch_steps`", ge=0)
     max_steps: int | None = hyper(600, "stop after this many steps even if epochs are left; none: no limit", ge=0)
+    patience: int | None = hyper(None, "as of all methods; none by default, because the score rises slowly", ge=1)
     encoder_lr: float = hyper(1e-3, "learning rate of the encoder", ge=0)
     n_neighbors: int = hyper(0, "unused: there are no views", symbol="k", ge=0)
     n_bits: int = hyper(30, "bits of the code", symbol="L", ge=1)

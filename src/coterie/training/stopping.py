@@ -20,7 +20,7 @@ class Stopping:
     deadline: float | None = None  # by time.perf_counter(): when the whole fit should be done
 
     def is_stale(self, history: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the score of the guard has not risen for as many epochs as there is patience."""
+        """Whether the score of the guard has not risen for as many of these epochs as there is patience."""
         patience = self.patience
         return patience is not None and once(lambda: _epochs_since_best(history) >= patience)
 

@@ -164,7 +164,8 @@ class Run:
         """Whether to stop here. Checked between epochs only, also when a run resumes within one."""
         if self.step % self.steps_per_epoch:
             return False
-        return self.objective.converged or self.settings.stopping.is_stale(self.history)
+        of_last_stage = self.history[sum(stage.epochs for stage in self.stages[:-1]) :]
+        return self.objective.converged or self.settings.stopping.is_stale(of_last_stage)
 
     def _is_late(self) -> bool:
         return self.settings.stopping.is_late(self.pace.after)
