@@ -13,6 +13,7 @@ import torch
 
 from coterie.arrays import unit_rows
 from coterie.clusterer import METHODS, Clusterer
+from coterie.clustering.defaults import N_NEIGHBORS, words_of
 from coterie.clustering.mixture import Evidence, neighbor_weights
 from coterie.clustering.starts import JOINT_WORD_WEIGHT
 from coterie.contracts import Corpus, Labels, Network, Objective
@@ -20,11 +21,9 @@ from coterie.errors import InputError, TrainingError
 from coterie.knn.graph import knn_graph
 from coterie.knn.neighborhood import word_features
 from coterie.words.tfidf_svd import fuse
-from coterie.words.vocabulary import Vocabulary
 
 MIXTURE = "neighbors"
 """The method whose mixture closes a training."""
-_N_NEIGHBORS, _MIN_DF, _MAX_DF, _MAX_WORDS = 15, 3, 0.2, 4.0  # of the mixture, as its method sets them
 
 
 def untrained_model(method: str, corpus: Corpus, n_clusters: int, seed: int) -> Clusterer:
@@ -68,13 +67,9 @@ def fit_final_assigner(objective: Objective, corpus: Corpus, seed: int) -> None:
 def evidence_of(corpus: Corpus, n_clusters: int, seed: int) -> Evidence:
     """Return what the mixture explains: embeddings, and for texts words; neighbors are near by both."""
     e, counts = unit_rows(corpus.h.numpy()), corpus.counts.double().numpy()
-    words, near_by = None, e
-    if isinstance(corpus.items, list):
-        vocabulary = Vocabulary.from_texts(corpus.items, min_df=_MIN_DF, max_df=_MAX_DF)
-        words = vocabulary.incidence(corpus.items, max_sum=_MAX_WORDS) if vocabulary.words else None
-        features = word_features(corpus.items, n_clusters, seed=seed)
-        near_by = e if features is None else fuse(e, features, JOINT_WORD_WEIGHT)
-    return Evidence(e, counts, words, neighbor_weights(knn_graph(near_by, _N_NEIGHBORS), counts))
+    features = word_features(corpus.items, n_clusters, seed=seed)
+    near_by = e if features is None else fuse(e, features, JOINT_WORD_WEIGHT)
+    return Evidence(e, counts, words_of(corpus.items), neighbor_weights(knn_graph(near_by, N_NEIGHBORS), counts))
 
 
 def closing_notes(model: Clusterer | None) -> dict[str, Any]:

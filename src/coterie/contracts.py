@@ -163,7 +163,7 @@ class Objective(nn.Module, ABC):
     """Number of augmented views of each item in a batch."""
     transient: ClassVar[frozenset[str]] = frozenset()
     """Parameters, buffers or submodules that only training needs: in checkpoints, not in saved models."""
-    max_loss: float = 0.05
+    max_loss: float = 0.0
     """Loss of the guard's score that training may cost, times log K: the information that a label can hold."""
     assign_batch_size: int | None = None
     """Number of rows assigned as one batch, in a fixed random order; None: each row independently."""

@@ -83,9 +83,7 @@ class DeepClusterer(Clusterer):
         10, "a view is of one of so many nearest neighbors; 0: of the text itself", symbol="k", ge=0
     )
     assign_by: AssignBy = hyper("method", "labels by the method itself, or by a mixture over the trained vectors")
-    patience: int | None = hyper(
-        2, "stop after so many epochs of the last stage without a higher score of the guard; none: never", ge=1
-    )
+    patience: int | None = hyper(2, "stop after so many epochs of the last stage without a higher guard score", ge=1)
     time_budget: float | None = hyper(None, "seconds that a fit may take: training ends earlier to keep them", gt=0)
     guard: Mode = hyper("on", "keep the best epoch or the untrained clusters by a label-free score; off: keep the last")
     checkpoint: str | Path | None = hyper(None, "file from which a training can resume; `save` deletes it")

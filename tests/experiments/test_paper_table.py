@@ -44,6 +44,17 @@ def test_a_table_has_our_scores_published_ones_and_differences_with_noise():
     assert body[3][1:3] == ["76.4 / 62.2", "–"]  # a variant has only the scores of its own
 
 
+@pytest.mark.parametrize(
+    ("kept", "mode", "untrained", "marked"),
+    [(0, "on", 9.5, True), (1, "on", 9.5, False), (0, "off", None, False), (0, "on", None, False)],
+)
+def test_a_table_marks_what_the_guard_did_not_train(kept, mode, untrained, marked):
+    guard = {"kept": kept, "mode": mode, "untrained": untrained}
+    table = make(collect(ABLATION, Results(all_results(guard=guard))))
+    assert ("81.0 ± 1.0 / 50.0 ± 0.0°" in table) is marked
+    assert ("° the guard returned the clusters without training" in table) is marked
+
+
 def test_only_seeds_that_all_rows_have_are_compared():
     results = [result for result in all_results() if result["variant"] or result["seed"] == 0]
     body = rows(make(collect(ABLATION, Results(results))))

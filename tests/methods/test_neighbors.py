@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import coterie
-from coterie import arrays, closing
+from coterie import arrays
 from coterie.arrays import unit_rows
 from coterie.closing import labels_of
 from coterie.contracts import Corpus
@@ -170,13 +170,6 @@ def test_the_words_of_a_long_text_weigh_less_in_predictions(helpdesk):
     h, by_default = model.transform([text]), model.predict_proba([text])
     model.objective_.hp = Neighbors(n_clusters=5, neighbor_weight=0, max_words=0.5)
     assert not np.allclose(model.objective_.assign_all(h, [text]), by_default)
-
-
-def test_a_guard_judges_by_the_words_and_neighbors_of_this_method():
-    settings = Neighbors()
-    assert (settings.n_neighbors, settings.min_df, settings.max_df, settings.max_words) == (
-        closing._N_NEIGHBORS, closing._MIN_DF, closing._MAX_DF, closing._MAX_WORDS,
-    )  # fmt: skip
 
 
 def test_without_words_or_neighbors(fruit_and_music):

@@ -17,7 +17,10 @@ from coterie.methods.sccl import SCCL
 
 
 def small(**options):
-    return SCCL(**{"n_clusters": 3, "encoder": "tfidf", "epochs": 4, "batch_size": 30, "encoder_lr": 0.01, "patience": None} | options)
+    return SCCL(
+        **{"n_clusters": 3, "encoder": "tfidf", "epochs": 4, "batch_size": 30, "encoder_lr": 0.01, "patience": None}
+        | options
+    )
 
 
 def stop_at(epoch):

@@ -12,13 +12,20 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from coterie.clustering.defaults import (
+    EVENNESS_PENALTY,
+    MIN_CLUSTER_SIZE,
+    N_NEIGHBORS,
+    SIMILARITY_POWER,
+    SMOOTHING_ROUNDS,
+    words_of,
+)
 from coterie.clustering.mixture import MixtureSettings, fit_mixture, labels_by_parameters
 from coterie.clustering.starts import Features, Start, choose_mixture, evidence_of_sample
 from coterie.contracts import Items, Labels, Vectors
 from coterie.errors import InputError
 from coterie.knn.graph import knn_graph
 from coterie.knn.neighborhood import word_features
-from coterie.words.vocabulary import Vocabulary
 
 _STARTS = (  # half of those of `neighbors`: each algorithm, without and with words
     Start("kmeans", "embeddings", 1, 3),
@@ -26,13 +33,6 @@ _STARTS = (  # half of those of `neighbors`: each algorithm, without and with wo
     Start("linkage", "embeddings", 0, 0),
     Start("linkage", "joint", 1 / 3, 3),
 )
-# The rest as in `neighbors`.
-_N_NEIGHBORS = 15
-_SMOOTHING_ROUNDS = 3
-_SIMILARITY_POWER = 3.0
-_MIN_CLUSTER_SIZE = 0.05
-_EVENNESS_PENALTY = 0.7
-_MIN_DF, _MAX_DF, _MAX_WORDS = 3, 0.2, 4.0
 _SETTINGS = MixtureSettings()
 
 
@@ -42,10 +42,10 @@ def clusters_of_halves(e: Vectors, items: Items, n_clusters: int, *, n_halvings:
     The mixture is fitted to one half of the items, from several starts. Its parameters assign the others, and from
     there it is fitted to all. A half that has fewer distinct embeddings than clusters is left out.
     """
-    words = _words(items)
+    words = words_of(items)
     features = Features(
-        e, knn_graph(e, _N_NEIGHBORS), torch.ones(len(e)), word_features(items, n_clusters, seed=seed), n_clusters,
-        _N_NEIGHBORS, _SMOOTHING_ROUNDS, _SIMILARITY_POWER, 1, _MIN_CLUSTER_SIZE, seed,
+        e, knn_graph(e, N_NEIGHBORS), torch.ones(len(e)), word_features(items, n_clusters, seed=seed), n_clusters,
+        N_NEIGHBORS, SMOOTHING_ROUNDS, SIMILARITY_POWER, 1, MIN_CLUSTER_SIZE, seed,
     )  # fmt: skip
     evidence = evidence_of_sample(features, np.ones(len(e)), words)
     found = []
@@ -58,19 +58,11 @@ def clusters_of_halves(e: Vectors, items: Items, n_clusters: int, *, n_halvings:
     return found
 
 
-def _words(items: Items) -> csr_matrix | None:
-    """Return the words (N, V) of texts; None if the items are no texts, or share no words."""
-    if not isinstance(items, list):
-        return None
-    vocabulary = Vocabulary.from_texts(items, min_df=_MIN_DF, max_df=_MAX_DF)
-    return vocabulary.incidence(items, max_sum=_MAX_WORDS) if vocabulary.words else None
-
-
 def _labels_by_half(features: Features, words: csr_matrix | None, half: NDArray[np.int64]) -> Labels:
     """Return clusters (N,) of all items by the mixture of the items ``half`` (n,)."""
     of_half = features.rows(half)
     evidence = evidence_of_sample(of_half, np.ones(len(half)), None if words is None else words[half])
-    mixture = choose_mixture(evidence, of_half, _STARTS, _SETTINGS, evenness_penalty=_EVENNESS_PENALTY)
+    mixture = choose_mixture(evidence, of_half, _STARTS, _SETTINGS, evenness_penalty=EVENNESS_PENALTY)
     known = None if words is None else words[:, words[half].getnnz(axis=0) > 0]
     labels = labels_by_parameters(mixture, features.e, known)
     labels[half] = mixture.labels

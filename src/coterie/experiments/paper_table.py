@@ -21,8 +21,10 @@ from coterie.wording import count
 
 OLD = "†"
 OTHER_PRECISION = "‡"
+UNTRAINED = "°"
 _OLD_NOTE = f"{OLD} measured with an earlier version, whose trained methods started from other initial labels."
 _PRECISION_NOTE = f"{OTHER_PRECISION} the encoder computed in {{precision}}; without this mark, in float32."
+_UNTRAINED_NOTE = f"{UNTRAINED} the guard returned the clusters without training, which are those of `init`."
 _NOISE_NOTE = (
     "Δ is the mean paired difference to {reference} over data sets and seeds, with its 95 % interval (bootstrap); "
     "`noise`: the interval has zero in it."
@@ -195,7 +197,14 @@ def _marked(results: Sequence[Result], metrics: Sequence[str]) -> str:
 
 
 def _marks(results: Sequence[Result]) -> str:
-    return (OLD if any(map(is_old, results)) else "") + (OTHER_PRECISION if any(map(precision_of, results)) else "")
+    marks = {OLD: is_old, OTHER_PRECISION: precision_of, UNTRAINED: _is_untrained}
+    return "".join(mark for mark, has_it in marks.items() if any(map(has_it, results)))
+
+
+def _is_untrained(result: Result) -> bool:
+    """Whether the guard found every epoch worse; where nothing is known to judge by, it keeps the last."""
+    verdict = result.get("guard", {})
+    return verdict.get("kept") == 0 and verdict.get("mode") == "on" and verdict.get("untrained") is not None
 
 
 def _published(row: Row, name: str) -> Published | None:
@@ -232,6 +241,8 @@ def _notes(found: Collection) -> list[str]:
         notes.append(_OLD_NOTE)
     if others := sorted({precision for result in found.results if (precision := precision_of(result))}):
         notes.append(_PRECISION_NOTE.format(precision=" or ".join(others)))
+    if any(map(_is_untrained, found.results)):
+        notes.append(_UNTRAINED_NOTE)
     return notes
 
 

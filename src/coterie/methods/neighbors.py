@@ -22,6 +22,16 @@ from torch import Tensor
 
 from coterie.arrays import FIT_FACTOR, subsample, unit_rows
 from coterie.clusterer import Clusterer
+from coterie.clustering.defaults import (
+    EVENNESS_PENALTY,
+    MAX_DF,
+    MAX_WORDS,
+    MIN_CLUSTER_SIZE,
+    MIN_DF,
+    N_NEIGHBORS,
+    SIMILARITY_POWER,
+    SMOOTHING_ROUNDS,
+)
 from coterie.clustering.kmeans import cluster_means
 from coterie.clustering.mixture import (
     Evidence,
@@ -52,23 +62,27 @@ _SAMPLED_PER_CLUSTER = 100  # items of a sample that may replace all items in th
 class Neighbors(Clusterer, name="neighbors"):
     """A mixture over embeddings, words and nearest neighbors; nothing is trained."""
 
-    n_neighbors: int = hyper(15, "nearest neighbors of each text", symbol="k", ge=1)
-    similarity_power: float = hyper(3.0, "exponent of the cosine in the weight of a neighbor", ge=0)
+    n_neighbors: int = hyper(N_NEIGHBORS, "nearest neighbors of each text", symbol="k", ge=1)
+    similarity_power: float = hyper(SIMILARITY_POWER, "exponent of the cosine in the weight of a neighbor", ge=0)
     smoothing_rounds: int = hyper(
-        3, "how often embeddings are averaged over their neighbors for initial clusters", ge=0
+        SMOOTHING_ROUNDS, "how often embeddings are averaged over their neighbors for initial clusters", ge=0
     )
     embedding_weight: float = hyper(20.0, "weight of the embeddings", symbol="κ", ge=0)
     word_weight: float = hyper(1.0, "weight of the words; 0: no words", symbol="β", ge=0)
-    max_words: float = hyper(4.0, "words that a text counts for at most: those of a longer text weigh less", gt=0)
+    max_words: float = hyper(MAX_WORDS, "words that a text counts for at most: those of a longer text weigh less", gt=0)
     neighbor_weight: float = hyper(10.0, "weight of the neighbors", symbol="γ", ge=0)
     em_rounds: int = hyper(15, "rounds of EM at most", ge=1)
-    min_df: int = hyper(3, "texts that a word must occur in", ge=1)
-    max_df: float = hyper(0.2, "largest share of the texts that a word may occur in", gt=0, le=1)
+    min_df: int = hyper(MIN_DF, "texts that a word must occur in", ge=1)
+    max_df: float = hyper(MAX_DF, "largest share of the texts that a word may occur in", gt=0, le=1)
     use_linkage: Use = hyper("auto", "initial clusters by average linkage; auto: where they are better than k-means")
     evenness_penalty: float = hyper(
-        0.7, "weight of log(K/3) times the entropy of the cluster sizes, subtracted from J in the choice", ge=0
+        EVENNESS_PENALTY,
+        "weight of log(K/3) times the entropy of the cluster sizes, subtracted from J in the choice",
+        ge=0,
     )
-    min_cluster_size: float = hyper(0.05, "least size of a linkage cluster, relative to the mean size", ge=0, lt=1)
+    min_cluster_size: float = hyper(
+        MIN_CLUSTER_SIZE, "least size of a linkage cluster, relative to the mean size", ge=0, lt=1
+    )
     n_init: int = hyper(3, "random initializations of k-means; the best is kept", ge=1)
     assign_by: Literal["mixture", "knn"] = hyper(
         "mixture", "how new texts are assigned: by the mixture, or by the labels of their nearest neighbors"
