@@ -15,7 +15,7 @@ FIGURES := sccl-protocol clusterbert-figure-3
 .DEFAULT_GOAL := help
 .PHONY: help install demo docs pages figures test lint types layers check attack licenses lock format clean dist lowest screenshot benchmarks \
   bench-encode bench-busy bench-bulk bench-train bench-steps bench-denoise bench-augment bench-views bench-scale bench-study bench-stages \
-  bench-kmeans bench-neighbors bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps bench-reliability bench-n-clusters bench-baselines bench-peers
+  bench-kmeans bench-neighbors bench-refine bench-held-out bench-sccl bench-aecl bench-rstc bench-deccrl bench-clusterbert bench-tcc bench-images bench-maps bench-reliability bench-n-clusters bench-baselines bench-peers
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 21
@@ -101,6 +101,7 @@ lowest: ## the main tests with the lowest versions that pyproject.toml allows
 benchmarks: $(READY) ## docs/benchmarks.md from the results, with its figures
 	$(BIN)/coterie bench figure $(FIGURES)
 	$(BIN)/coterie bench page
+	$(BIN)/python benchmarks/refine.py write
 
 bench-encode: $(READY) ## texts per second of the bundled encoder, compared with sentence-transformers
 	$(BIN)/python benchmarks/encode.py
@@ -155,6 +156,13 @@ bench-deccrl: $(READY) ## DECCRL, SCCL and k-means on three data sets; ablations
 	$(BIN)/python benchmarks/topic_cost.py --tags
 	$(BIN)/python benchmarks/topic_cost.py
 	$(BIN)/python benchmarks/topic_cost.py --fit 20000
+
+REFINE := --preset cpu --precision bfloat16 -o benchmarks/results/refine.jsonl
+bench-refine: $(READY) ## refine beside k-means and neighbors on whole data sets; continues from earlier results
+	$(BIN)/coterie bench run -m kmeans,refine -s papers,helpdesk,wordnet,debian $(REFINE)
+	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews -n 3 $(REFINE)
+	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews,searchsnippets,helpdesk -e bundled+e5 $(REFINE)
+	$(BIN)/python benchmarks/refine.py
 
 bench-clusterbert: $(READY) ## TSDAE, ClusterBERT, SCCL and k-means on four data sets; ablation on Tweet
 	$(BIN)/coterie bench run -m kmeans,sccl,tsdae,clusterbert -s searchsnippets,stackoverflow,bbc-6000 --preset cpu

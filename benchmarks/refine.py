@@ -1,67 +1,164 @@
-"""What training adds: `refine` beside the clusters that it starts from, on whole data sets.
+"""What training adds: `refine` beside k-means and the clusters that it starts from, on whole data sets.
 
-Epoch 0 of a curve are the clusters of `neighbors`, from the same encoder, precision and seed. Minutes are of the
-processor. k-means is shown where the file has its results.
+Epoch 0 of a curve are the clusters of `neighbors`, from the same encoder, precision and seed; k-means is a result of
+its own with the same three. Scores are means over the seeds of `refine`. Minutes are of one processor.
 
-    coterie bench run -m refine -s papers,helpdesk,wordnet,debian --preset cpu --precision bfloat16 \
-        -o benchmarks/results/refine.jsonl
-    python benchmarks/refine.py [benchmarks/results/refine.jsonl]
+    make bench-refine                  # runs what is missing
+    python benchmarks/refine.py        # prints the table
+    python benchmarks/refine.py write  # writes it into the documents that show it
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
+from coterie.datasets import DATASETS
+from coterie.experiments.recipe import published
 from coterie.experiments.results import read_results
 
-RESULTS = Path(__file__).parent / "results" / "refine.jsonl"
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "refine.jsonl"
 TUNED_ON = ("agnews", "searchsnippets", "stackoverflow", "tweet")
+Result = dict[str, Any]
+_COLUMNS = ("kmeans", "neighbors", "refine")
 
 
 def main() -> None:
-    """Print a row for each result, tuned sets first, and the mean gain of both kinds of sets."""
-    results = read_results(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS)
-    refined = [result for result in results if result["method"] == "refine"]
-    refined.sort(key=lambda result: (result["set"] not in TUNED_ON, result["encoder"]["name"], result["set"]))
-    print("| set | encoder | seed | N | K | k-means | neighbors | refine | kept | best epoch | minutes |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|")
-    for result in refined:
-        print(f"| {' | '.join(map(str, _cells(result, results)))} |")
-    for kind, is_kind in (("tuned on", True), ("held out", False)):
-        _print_gain(kind, [result for result in refined if (result["set"] in TUNED_ON) is is_kind])
+    """Print the table, or write it into the documents."""
+    runs = _runs(read_results(RESULTS))
+    if sys.argv[1:] == ["write"]:
+        for document, table in (("README.md", _short_table), ("docs/methods/refine.md", _table)):
+            _write(ROOT / document, table(runs))
+    else:
+        print(_table(runs))
 
 
-def _cells(result: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[Any]:
-    curve, kept = result["curve"], result["guard"]["kept"]
-    name = result["set"] + ("" if result["set"] in TUNED_ON else " (held out)")
-    best = max(curve[1:], key=lambda point: point["nmi"])
-    return [
-        name, result["encoder"]["name"], result["seed"], result["n"], result["k"], _kmeans(result, results),
-        _pair(curve[0]), _pair(result["label_based"]), f"epoch {kept}" if kept else "untrained", _pair(best),
-        f"{result['processor_seconds'] / 60:.1f}",
-    ]  # fmt: skip
+class Run:
+    """`refine` on one data set with one encoder: a result for each seed, and those of k-means."""
+
+    def __init__(self, refined: Sequence[Result], kmeans: Sequence[Result]) -> None:
+        self.refined, self.kmeans = refined, kmeans
+        first = refined[0]
+        self.name, self.n, self.k, self.encoder = first["set"], first["n"], first["k"], _encoder_name(first)
+        self.is_tuned = self.name in TUNED_ON
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, in their order."""
+        return sorted(result["seed"] for result in self.refined)
+
+    def of(self, row: str) -> dict[str, float] | None:
+        """Return mean ACC and NMI of a row of the table; None where a seed is missing."""
+        points: dict[str, Callable[[], list[dict[str, float]]]] = {
+            "kmeans": lambda: [result["label_based"] for result in self.kmeans],
+            "neighbors": lambda: [result["curve"][0] for result in self.refined],
+            "refine": lambda: [result["label_based"] for result in self.refined],
+            "best epoch": lambda: [max(r["curve"][1:], key=lambda point: point["nmi"]) for r in self.refined],
+        }
+        found = points[row]()
+        if len(found) < len(self.refined):
+            return None
+        return {metric: 100 * mean(point[metric] for point in found) for metric in ("acc", "nmi")}
+
+    @property
+    def kept(self) -> str:
+        """The epoch that the guard kept, for each seed."""
+        return ", ".join(str(result["guard"]["kept"] or "untrained") for result in self.refined)
+
+    @property
+    def minutes(self) -> str:
+        """The mean of the processor time."""
+        return f"{mean(result['processor_seconds'] for result in self.refined) / 60:.1f}"
 
 
-def _kmeans(result: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
-    key = ("set", "encoder", "seed")
-    same = [other for other in results if other["method"] == "kmeans" and all(other[k] == result[k] for k in key)]
-    return _pair(same[0]["label_based"]) if same else "–"
+def _runs(results: Sequence[Result]) -> list[Run]:
+    """Return the runs, tuned sets first, each encoder by itself."""
+    by_key: dict[tuple[str, str], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    for result in sorted(results, key=lambda result: result["seed"]):
+        by_key[_encoder_name(result), result["set"]][result["method"]].append(result)
+    runs = []
+    for found in by_key.values():
+        seeds = {result["seed"] for result in found["refine"]}
+        if seeds:
+            runs.append(Run(found["refine"], [result for result in found["kmeans"] if result["seed"] in seeds]))
+    order = list(DATASETS)
+    return sorted(runs, key=lambda run: (run.encoder, not run.is_tuned, order.index(run.name)))
 
 
-def _print_gain(kind: str, results: Sequence[dict[str, Any]]) -> None:
-    if results:
-        gains = [[100 * (r["label_based"][name] - r["curve"][0][name]) for name in ("acc", "nmi")] for r in results]
-        mean = [sum(column) / len(gains) for column in zip(*gains, strict=True)]
-        worst = [min(column) for column in zip(*gains, strict=True)]
-        print(f"\n{kind}, {len(gains)} runs: mean {mean[0]:+.1f} / {mean[1]:+.1f}, ", end="")
-        print(f"worst {worst[0]:+.1f} / {worst[1]:+.1f}")
+def _encoder_name(result: Result) -> str:
+    parts = re.findall(r"bundled|e5", str(result["encoder"]["params"].get("encoders", "")))
+    return "+".join(parts) or str(result["encoder"]["name"])
 
 
-def _pair(scores: dict[str, Any]) -> str:
-    return f"{100 * scores['acc']:.1f} / {100 * scores['nmi']:.1f}"
+def _table(runs: Sequence[Run]) -> str:
+    """Return all of it, and the mean gain on both kinds of data sets."""
+    head = "| set | encoder | seeds | N | K | k-means | neighbors | refine | kept epoch | best epoch | minutes |"
+    rows = [head, "|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|"]
+    for run in runs:
+        cells = [_set_name(run), run.encoder, _seeds(run), run.n, run.k, *map(_pair, map(run.of, _COLUMNS)), run.kept,
+                 _pair(run.of("best epoch")), run.minutes]  # fmt: skip
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join([*rows, "", *_gains(runs)])
+
+
+def _short_table(runs: Sequence[Run]) -> str:
+    """Return the table of the README: the bundled encoder, and the best published scores."""
+    rows = ["| data set | k-means | neighbors | refine | minutes | best published |", "|---|--:|--:|--:|--:|--:|"]
+    for run in runs:
+        if run.encoder == "bundled":
+            best = published("neighbors", run.name)
+            shown = f"{best.acc:.1f} / {best.nmi:.1f}" if best else "–"
+            cells = [_set_name(run), *map(_pair, map(run.of, _COLUMNS)), run.minutes, shown]
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _gains(runs: Sequence[Run]) -> list[str]:
+    """Return the mean and the worst gain over `neighbors`, of tuned and of held-out sets, by encoder."""
+    lines = []
+    for encoder in dict.fromkeys(run.encoder for run in runs):
+        for kind, is_kind in (("tuned on", True), ("held out", False)):
+            chosen = [run for run in runs if run.encoder == encoder and run.is_tuned is is_kind]
+            if chosen:
+                gains = list(zip(*map(_gain, chosen), strict=True))  # of ACC, of NMI
+                average, worst = (" / ".join(f"{f(column):+.1f}" for column in gains) for f in (mean, min))
+                lines.append(f"- {encoder}, {kind}, {len(chosen)} sets: {average} on average, {worst} at worst.")
+    return lines
+
+
+def _gain(run: Run) -> list[float]:
+    """Return what training adds to ACC and NMI; both rows are of the same results."""
+    before, after = run.of("neighbors") or {}, run.of("refine") or {}
+    return [after[metric] - before[metric] for metric in before]
+
+
+def _set_name(run: Run) -> str:
+    return run.name if run.is_tuned else f"{run.name} (held out)"
+
+
+def _seeds(run: Run) -> str:
+    return f"{run.seeds[0]} to {run.seeds[-1]}" if len(run.seeds) > 1 else str(run.seeds[0])
+
+
+def _pair(scores: dict[str, float] | None) -> str:
+    return f"{scores['acc']:.1f} / {scores['nmi']:.1f}" if scores else "–"
+
+
+def _write(document: Path, table: str) -> None:
+    """Replace what is between the two marks of the document."""
+    text = document.read_text(encoding="utf-8")
+    start, end = "<!-- made by `make benchmarks` -->", "<!-- end -->"
+    before, _, rest = text.partition(start)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{document.name} has no marks {start} and {end}.")
+    document.write_text(f"{before}{start}\n\n{table}\n\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
