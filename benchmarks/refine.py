@@ -21,6 +21,7 @@ from typing import Any
 from coterie.datasets import DATASETS
 from coterie.experiments.recipe import published
 from coterie.experiments.results import read_results
+from coterie.wording import count
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "refine.jsonl"
@@ -128,7 +129,7 @@ def _gains(runs: Sequence[Run]) -> list[str]:
             if chosen:
                 gains = list(zip(*map(_gain, chosen), strict=True))  # of ACC, of NMI
                 average, worst = (" / ".join(f"{f(column):+.1f}" for column in gains) for f in (mean, min))
-                lines.append(f"- {encoder}, {kind}, {len(chosen)} sets: {average} on average, {worst} at worst.")
+                lines.append(f"- {encoder}, {kind}, {count(len(chosen), 'sets')}: {average} on average, {worst} at worst.")
     return lines
 
 

@@ -33,6 +33,11 @@ class PartitionClusterer(Clusterer):
     def partition(self, corpus: Corpus, seed: int) -> Labels:
         """Return the cluster of each item of the corpus (N,), counted from 0; -1: an outlier of all clusters."""
 
+    @property
+    def is_random(self) -> bool:
+        """Whether the seed makes a difference."""
+        return True
+
     def bytes_needed(self, n: int) -> float:
         """Return the memory that :meth:`partition` needs for ``n`` distinct items."""
         return 0.0

@@ -58,3 +58,43 @@ def test_reliability_is_the_mean_of_the_default_runs_that_have_both_errors(tmp_p
 
 def test_labels_below_zero_are_no_cluster():
     assert load("n_clusters")._counted([0, 0, 2, -1]) == (2, pytest.approx(0.25))
+
+
+def refined(name, seed, scores, *, method="refine", kept=1, minutes=1.0):
+    """A result whose curve begins with the clusters of `neighbors`, and has two epochs."""
+    points = [{"acc": acc, "nmi": nmi} for acc, nmi in scores]
+    encoder = {"name": "bundled", "params": {"precision": "bfloat16"}}
+    more = {"curve": points, "guard": {"kept": kept}, "processor_seconds": 60 * minutes} if method == "refine" else {}
+    return {"set": name, "seed": seed, "method": method, "encoder": encoder, "n": 10, "k": 4,
+            "label_based": points[kept if method == "refine" else 0]} | more  # fmt: skip
+
+
+def test_refine_is_compared_with_the_same_seeds():
+    """Means are over the seeds of `refine`: another seed of k-means does not count, a missing one leaves a dash."""
+    refine = load("refine")
+    results = [
+        refined("tweet", 0, [(0.8, 0.7), (0.82, 0.74), (0.81, 0.75)]),
+        refined("tweet", 1, [(0.6, 0.5), (0.62, 0.54), (0.61, 0.53)], kept=0, minutes=2.0),
+        *(refined("tweet", seed, [(0.5 + seed / 10, 0.4)], method="kmeans") for seed in (0, 1, 2)),
+        refined("helpdesk", 0, [(0.5, 0.5), (0.4, 0.6), (0.4, 0.4)]),
+    ]
+    lines = refine._table(refine._runs(results)).splitlines()
+    assert lines[2:4] == [
+        "| tweet | bundled | 0 to 1 | 10 | 4 | 55.0 / 40.0 | 70.0 / 60.0 | 71.0 / 62.0 | 1, untrained "
+        "| 71.5 / 64.5 | 1.5 |",
+        "| helpdesk (held out) | bundled | 0 | 10 | 4 | – | 50.0 / 50.0 | 40.0 / 60.0 | 1 | 40.0 / 60.0 | 1.0 |",
+    ]
+    assert lines[-2:] == [
+        "- bundled, tuned on, 1 set: +1.0 / +2.0 on average, +1.0 / +2.0 at worst.",
+        "- bundled, held out, 1 set: -10.0 / +10.0 on average, -10.0 / +10.0 at worst.",
+    ]
+
+
+def test_a_table_is_written_between_its_marks(tmp_path):
+    document = tmp_path / "page.md"
+    document.write_text("before\n<!-- made by `make benchmarks` -->\nold\n<!-- end -->\nafter\n")
+    load("refine")._write(document, "| new |")
+    assert document.read_text() == "before\n<!-- made by `make benchmarks` -->\n\n| new |\n\n<!-- end -->\nafter\n"
+    document.write_text("no marks")
+    with pytest.raises(SystemExit, match=r"page\.md has no marks"):
+        load("refine")._write(document, "| new |")

@@ -59,6 +59,14 @@ def test_a_job_is_done_when_a_result_has_all_its_settings():
     assert job.is_in([done | {"params": older}])  # a result from before the setting was added
 
 
+@pytest.mark.parametrize(
+    ("method", "variant", "n_jobs"),
+    [("hacsd", "", 1), ("hacsd", "iterative", 3), ("agglomerative", "", 1), ("spectral", "", 3)],
+)
+def test_a_method_that_is_not_random_has_one_seed(method, variant, n_jobs):
+    assert [job.seed for job in expand([method], ["tweet"], 3, "cpu", variant=variant)] == list(range(n_jobs))
+
+
 @pytest.mark.parametrize(("guard", "is_done"), [("off", True), ("on", False)])
 def test_patience_is_part_of_a_job_only_where_the_guard_gives_scores(guard, is_done):
     (job,) = expand(["sccl"], ["tweet"], 1, "cpu", overrides={"guard": guard})

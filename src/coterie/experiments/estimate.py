@@ -28,7 +28,7 @@ def estimate(job: Job, results: Iterable[Result]) -> float:
     They are by the fastest result on its data set: slower ones had other programs beside them. Items of other data sets
     have other sizes, so of those the median counts.
     """
-    of_method = [result for result in results if result["method"] == job.method]
+    of_method = [r for r in results if r["method"] == job.method and _kind(r["set"]) == _kind(job.dataset)]
     of_set = [result for result in of_method if result["set"] == job.dataset]
     format_factor = _format_factor(job.encoder_params)
     same = [
@@ -45,6 +45,11 @@ def estimate(job: Job, results: Iterable[Result]) -> float:
     per_item = min(times) if times else median(others) if others else _STEP_SECONDS / _STEP_BATCH
     seconds = steps * job.params["batch_size"] * per_item * _layers_factor(job.params) * format_factor
     return float(seconds + steps * _optimizer_seconds(job.params))
+
+
+def _kind(dataset: str) -> str:
+    """Return what a data set consists of: a step on images takes another time than one on texts."""
+    return DATASETS[dataset].input_type if dataset in DATASETS else "texts"
 
 
 def n_steps(params: Mapping[str, Any], n_items: int) -> int:

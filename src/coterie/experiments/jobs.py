@@ -18,6 +18,7 @@ from coterie.experiments.recipe import EXCLUDED, Preset, check_values, recipe_fo
 from coterie.experiments.user_file import UserFile
 from coterie.experiments.views_file import ViewsFile
 from coterie.hyper import settings
+from coterie.partition_clusterer import PartitionClusterer
 from coterie.spec import parse, split_joined
 from coterie.wording import did_you_mean
 
@@ -115,7 +116,7 @@ def expand(  # noqa: PLR0913
     files: Mapping[str, UserFile] | None = None,
     views: ViewsFile | None = None,
 ) -> list[Job]:
-    """Return a job for every combination. All jobs of the first seed come first.
+    """Return a job for every combination. All jobs of the first seed come first; some methods need no other.
 
     A variant or an override applies to the methods that have it. If no method has it, :class:`InputError` is raised.
     ``files`` are the data sets that are users' own files, by name. ``views`` are for the methods that have views.
@@ -143,7 +144,13 @@ def expand(  # noqa: PLR0913
                 job = Job(method, dataset, seed, preset, name, split=split, file=files.get(dataset), views=given)
                 for point in _points(grid, checked[method]):
                     jobs.append(with_precision(_resolve(job, encoder, point | checked[method]), precision))
-    return jobs
+    return [job for job in jobs if job.seed == 0 or _is_random(job)]
+
+
+def _is_random(job: Job) -> bool:
+    """Whether another seed may give another result."""
+    model = METHODS[job.method](**job.params)
+    return not isinstance(model, PartitionClusterer) or model.is_random
 
 
 def with_precision(job: Job, precision: str) -> Job:

@@ -32,6 +32,11 @@ class Agglomerative(PartitionClusterer, name="agglomerative"):
         labels: Labels = model.fit_predict(corpus.h.numpy()).astype("int64")
         return labels
 
+    @property
+    def is_random(self) -> bool:
+        """The nearest clusters are merged, whatever the seed."""
+        return False
+
     def bytes_needed(self, n: int) -> float:
         """Return the memory of the distances of all pairs in float64, and scipy's copy."""
         return 8.0 * n * (n - 1)

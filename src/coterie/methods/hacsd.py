@@ -40,6 +40,11 @@ class HACSD(PartitionClusterer, name="hacsd"):
         labels: Labels = cut_tree(linkage(distance, "ward"), k).ravel()
         return classify_iteratively(corpus.items, e, labels, k, self.iterations, seed) if self.iterations else labels
 
+    @property
+    def is_random(self) -> bool:
+        """Only iterative classification draws texts at random."""
+        return self.iterations > 0
+
     def bytes_needed(self, n: int) -> float:
         """Return the memory of all pairs: their distances in float64, and scipy's copy."""
         return 8.0 * n * (n - 1)
