@@ -129,7 +129,8 @@ def _gains(runs: Sequence[Run]) -> list[str]:
             if chosen:
                 gains = list(zip(*map(_gain, chosen), strict=True))  # of ACC, of NMI
                 average, worst = (" / ".join(f"{f(column):+.1f}" for column in gains) for f in (mean, min))
-                lines.append(f"- {encoder}, {kind}, {count(len(chosen), 'sets')}: {average} on average, {worst} at worst.")
+                which = f"{encoder}, {kind}, {count(len(chosen), 'sets')}"
+                lines.append(f"- {which}: {average} on average, {worst} at worst.")
     return lines
 
 
