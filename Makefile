@@ -101,7 +101,7 @@ lowest: ## the main tests with the lowest versions that pyproject.toml allows
 benchmarks: $(READY) ## docs/benchmarks.md from the results, with its figures
 	$(BIN)/coterie bench figure $(FIGURES)
 	$(BIN)/coterie bench page
-	$(BIN)/python benchmarks/refine.py write
+	$(BIN)/python benchmarks/documents.py
 
 bench-encode: $(READY) ## texts per second of the bundled encoder, compared with sentence-transformers
 	$(BIN)/python benchmarks/encode.py

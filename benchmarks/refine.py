@@ -3,15 +3,13 @@
 Epoch 0 of a curve are the clusters of `neighbors`, from the same encoder, precision and seed; k-means is a result of
 its own with the same three. Scores are means over the seeds of `refine`. Minutes are of one processor.
 
-    make bench-refine                  # runs what is missing
-    python benchmarks/refine.py        # prints the table
-    python benchmarks/refine.py write  # writes it into the documents that show it
+    make bench-refine            # runs what is missing, and prints the table
+    python benchmarks/refine.py  # prints the table; benchmarks/documents.py writes it into documents
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,13 +29,8 @@ _COLUMNS = ("kmeans", "neighbors", "refine")
 
 
 def main() -> None:
-    """Print the table, or write it into the documents."""
-    runs = _runs(read_results(RESULTS))
-    if sys.argv[1:] == ["write"]:
-        for document, table in (("README.md", _short_table), ("docs/methods/refine.md", _table)):
-            _write(ROOT / document, table(runs))
-    else:
-        print(_table(runs))
+    """Print the table."""
+    print(table(runs()))
 
 
 class Run:
@@ -78,18 +71,18 @@ class Run:
         return f"{mean(result['processor_seconds'] for result in self.refined) / 60:.1f}"
 
 
-def _runs(results: Sequence[Result]) -> list[Run]:
-    """Return the runs, tuned sets first, each encoder by itself."""
+def runs(results: Sequence[Result] | None = None) -> list[Run]:
+    """Return the runs of some results, or of the file: tuned sets first, each encoder by itself."""
     by_key: dict[tuple[str, str], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
-    for result in sorted(results, key=lambda result: result["seed"]):
+    for result in sorted(read_results(RESULTS) if results is None else results, key=lambda result: result["seed"]):
         by_key[_encoder_name(result), result["set"]][result["method"]].append(result)
-    runs = []
+    found_runs = []
     for found in by_key.values():
         seeds = {result["seed"] for result in found["refine"]}
         if seeds:
-            runs.append(Run(found["refine"], [result for result in found["kmeans"] if result["seed"] in seeds]))
+            found_runs.append(Run(found["refine"], [result for result in found["kmeans"] if result["seed"] in seeds]))
     order = list(DATASETS)
-    return sorted(runs, key=lambda run: (run.encoder, not run.is_tuned, order.index(run.name)))
+    return sorted(found_runs, key=lambda run: (run.encoder, not run.is_tuned, order.index(run.name)))
 
 
 def _encoder_name(result: Result) -> str:
@@ -97,7 +90,7 @@ def _encoder_name(result: Result) -> str:
     return "+".join(parts) or str(result["encoder"]["name"])
 
 
-def _table(runs: Sequence[Run]) -> str:
+def table(runs: Sequence[Run]) -> str:
     """Return all of it, and the mean gain on both kinds of data sets."""
     head = "| set | encoder | seeds | N | K | k-means | neighbors | refine | kept epoch | best epoch | minutes |"
     rows = [head, "|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|"]
@@ -108,7 +101,7 @@ def _table(runs: Sequence[Run]) -> str:
     return "\n".join([*rows, "", *_gains(runs)])
 
 
-def _short_table(runs: Sequence[Run]) -> str:
+def short_table(runs: Sequence[Run]) -> str:
     """Return the table of the README: the bundled encoder, and the best published scores."""
     rows = ["| data set | k-means | neighbors | refine | minutes | best published |", "|---|--:|--:|--:|--:|--:|"]
     for run in runs:
@@ -150,17 +143,6 @@ def _seeds(run: Run) -> str:
 
 def _pair(scores: dict[str, float] | None) -> str:
     return f"{scores['acc']:.1f} / {scores['nmi']:.1f}" if scores else "–"
-
-
-def _write(document: Path, table: str) -> None:
-    """Replace what is between the two marks of the document."""
-    text = document.read_text(encoding="utf-8")
-    start, end = "<!-- made by `make benchmarks` -->", "<!-- end -->"
-    before, _, rest = text.partition(start)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise SystemExit(f"{document.name} has no marks {start} and {end}.")
-    document.write_text(f"{before}{start}\n\n{table}\n\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

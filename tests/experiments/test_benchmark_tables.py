@@ -78,7 +78,7 @@ def test_refine_is_compared_with_the_same_seeds():
         *(refined("tweet", seed, [(0.5 + seed / 10, 0.4)], method="kmeans") for seed in (0, 1, 2)),
         refined("helpdesk", 0, [(0.5, 0.5), (0.4, 0.6), (0.4, 0.4)]),
     ]
-    lines = refine._table(refine._runs(results)).splitlines()
+    lines = refine.table(refine.runs(results)).splitlines()
     tweet = "55.0 / 40.0 | 70.0 / 60.0 | 71.0 / 62.0 | 1, untrained | 71.5 / 64.5 | 1.5"
     assert lines[2:4] == [
         f"| tweet | bundled | 0 to 1 | 10 | 4 | {tweet} |",
@@ -90,11 +90,13 @@ def test_refine_is_compared_with_the_same_seeds():
     ]
 
 
-def test_a_table_is_written_between_its_marks(tmp_path):
-    document = tmp_path / "page.md"
-    document.write_text("before\n<!-- made by `make benchmarks` -->\nold\n<!-- end -->\nafter\n")
-    load("refine")._write(document, "| new |")
-    assert document.read_text() == "before\n<!-- made by `make benchmarks` -->\n\n| new |\n\n<!-- end -->\nafter\n"
-    document.write_text("no marks")
-    with pytest.raises(SystemExit, match=r"page\.md has no marks"):
-        load("refine")._write(document, "| new |")
+def test_a_table_takes_the_place_of_the_one_between_its_marks(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    documents = load("documents")
+    monkeypatch.setitem(documents.TABLES, "names", lambda names: f"| {' | '.join(names)} |")
+    text = "a\n<!-- table: names x y -->\nold\n<!-- end of table -->\nb\n<!-- table: names -->\n<!-- end of table -->\n"
+    assert documents.fill(text) == (
+        "a\n<!-- table: names x y -->\n\n| x | y |\n\n<!-- end of table -->\nb\n"
+        "<!-- table: names -->\n\n|  |\n\n<!-- end of table -->\n"
+    )
+    assert documents.fill(documents.fill(text)) == documents.fill(text)

@@ -1,0 +1,67 @@
+"""Write the tables of results into the documents that show them, in place of what they show now.
+
+A table stands between two marks, `<!-- table: NAME ... -->` and `<!-- end of table -->`:
+
+    refine          `refine` beside k-means and `neighbors`, with all columns (benchmarks/refine.py)
+    refine-short    the same for the bundled encoder, beside the best published scores
+    baselines RUNS  runs of the experiment all-baselines, beside k-means, `neighbors` and the published scores
+    images RUNS     the same for all-images
+
+    python benchmarks/documents.py  # part of `make benchmarks`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import refine
+from coterie.experiments.collection import collect, read_folder
+from coterie.experiments.paper_table import make
+from coterie.experiments.registry import experiment
+
+ROOT = Path(__file__).parents[1]
+_TABLE = re.compile(r"(<!-- table: (?P<name>\S+) ?(?P<arguments>.*?) ?-->\n).*?(<!-- end of table -->)", re.DOTALL)
+
+
+def main() -> None:
+    """Rewrite every document that has a table."""
+    for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = document.read_text(encoding="utf-8")
+        if (filled := fill(text)) != text:
+            document.write_text(filled, encoding="utf-8")
+            print(f"{document.relative_to(ROOT)} has new tables.")
+
+
+def fill(text: str) -> str:
+    """Return the text of a document with its tables made anew."""
+    return _TABLE.sub(
+        lambda found: f"{found[1]}\n{TABLES[found['name']](found['arguments'].split())}\n\n{found[4]}", text
+    )
+
+
+def beside_baselines(name: str, runs: Sequence[str]) -> str:
+    """Return the table of some runs of an experiment beside k-means and `neighbors`, with its notes."""
+    rows = (*runs, "kmeans", "neighbors")
+    chosen = replace(experiment(name), runs=rows, reference="kmeans", metrics=_METRICS, title=_TITLES[name], note="")
+    return make(collect(chosen, read_folder(ROOT / "benchmarks" / "results")))
+
+
+_METRICS = ("acc", "nmi", "ari")
+_TITLES = {
+    "all-baselines": "In percent; kmeans and neighbors are on the bundled encoder",
+    "all-images": "In percent; kmeans and neighbors are on pixels",
+}
+TABLES: dict[str, Callable[[Sequence[str]], str]] = {
+    "refine": lambda _: refine.table(refine.runs()),
+    "refine-short": lambda _: refine.short_table(refine.runs()),
+    "baselines": partial(beside_baselines, "all-baselines"),
+    "images": partial(beside_baselines, "all-images"),
+}
+
+
+if __name__ == "__main__":
+    main()
