@@ -17,7 +17,7 @@ from coterie.experiments.unfinished import Unfinished
 from coterie.probabilities import Calibration
 from coterie.training.trainer import Run
 
-TRAINING = {"epochs": "2", "batch_size": "32", "guard": "on"}
+TRAINING = {"epochs": "2", "batch_size": "32", "guard": "on", "patience": "none"}
 
 
 @pytest.fixture(scope="module")
