@@ -4,6 +4,7 @@ A table stands between two marks, `<!-- table: NAME ... -->` and `<!-- end of ta
 
     refine          `refine` beside k-means and `neighbors`, with all columns (benchmarks/refine.py)
     refine-short    the same for the bundled encoder, beside the best published scores
+    promise         whether defaults end below what takes seconds, on parts of data sets (benchmarks/promise.py)
     baselines RUNS  runs of the experiment all-baselines, beside k-means, `neighbors` and the published scores
     images RUNS     the same for all-images
 
@@ -18,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import promise
 import refine
 from coterie.experiments.collection import collect, read_folder
 from coterie.experiments.paper_table import make
@@ -58,6 +60,7 @@ _TITLES = {
 TABLES: dict[str, Callable[[Sequence[str]], str]] = {
     "refine": lambda _: refine.table(refine.runs()),
     "refine-short": lambda _: refine.short_table(refine.runs()),
+    "promise": lambda _: promise.table(),
     "baselines": partial(beside_baselines, "all-baselines"),
     "images": partial(beside_baselines, "all-images"),
 }

@@ -90,7 +90,7 @@ def main() -> None:
         for name in arguments.sets:
             for method in (*UNTRAINED, *arguments.methods):
                 _run(name, method, arguments.settings if method not in UNTRAINED else [])
-    _print_table()
+    print(table())
 
 
 def _run(name: str, method: str, settings: list[str]) -> None:
@@ -142,22 +142,26 @@ def _results() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
 
 
-def _print_table() -> None:
-    """Print ACC / NMI of every result and of its epoch with the highest NMI, and whether the promise is kept."""
-    results = _results()
-    print("| set | N | K | k-means | neighbors | method | ACC / NMI | kept | best epoch | promise | seconds |")
-    print("|---|--:|--:|--:|--:|---|--:|---|--:|---|--:|")
-    for result in results:
-        if result["method"] in UNTRAINED:
-            continue
-        base = {r["method"]: r for r in results if r["set"] == result["set"] and r["method"] in UNTRAINED}
-        is_kept = all(result[name] >= max(r[name] for r in base.values()) - loss for name, loss in MAX_LOSS.items())
-        kept = f"epoch {result['kept']}" if result["kept"] else "untrained"
-        name = result["set"] + (" (held out)" if LABEL_SETS[result["set"]].held_out else "")
-        method = " ".join([result["method"], *result["settings"]])
-        cells = [name, result["n"], result["k"], *(_pair(base[other]) for other in UNTRAINED), method, _pair(result)]
-        cells += [kept, _pair(max(result["curve"][1:], key=lambda point: point["nmi"]))]
-        print(f"| {' | '.join(map(str, [*cells, 'yes' if is_kept else 'NO', result['seconds']]))} |")
+def table() -> str:
+    """Return ACC / NMI of every result and of its epoch with the highest NMI, and whether the promise is kept."""
+    head = "| set | N | K | k-means | neighbors | method | ACC / NMI | kept | best epoch | promise | seconds |"
+    results, names = _results(), list(LABEL_SETS)
+    trained = [result for result in results if result["method"] not in UNTRAINED]
+    trained.sort(key=lambda result: (result["method"] != "refine", result["method"], names.index(result["set"])))
+    rows = [_row(result, {r["method"]: r for r in results if r["set"] == result["set"]}) for result in trained]
+    return "\n".join([head, "|---|--:|--:|--:|--:|---|--:|---|--:|---|--:|", *rows])
+
+
+def _row(result: dict[str, Any], of_set: dict[str, dict[str, Any]]) -> str:
+    base = [of_set[method] for method in UNTRAINED]
+    is_kept = all(result[name] >= max(r[name] for r in base) - loss for name, loss in MAX_LOSS.items())
+    cells = [
+        result["set"] + (" (held out)" if LABEL_SETS[result["set"]].held_out else ""), result["n"], result["k"],
+        *map(_pair, base), " ".join([result["method"], *result["settings"]]), _pair(result),
+        f"epoch {result['kept']}" if result["kept"] else "untrained",
+        _pair(max(result["curve"][1:], key=lambda point: point["nmi"])), "yes" if is_kept else "NO", result["seconds"],
+    ]  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _pair(result: dict[str, Any]) -> str:

@@ -55,6 +55,14 @@ def test_a_table_marks_what_the_guard_did_not_train(kept, mode, untrained, marke
     assert ("° the guard returned the clusters without training" in table) is marked
 
 
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_result_of_this_version_is_shown_before_older_ones(newest_first):
+    (job,) = Experiment("x", "X", runs=("kmeans",), sets=("tweet",)).jobs()
+    results = [result_of(job, 0.1, version="0.1.0"), result_of(job, 0.2), result_of(job, 0.3)]
+    found = Results(reversed(results) if newest_first else results).find(job)
+    assert found["label_based"]["acc"] == (0.2 if newest_first else 0.3)
+
+
 def test_only_seeds_that_all_rows_have_are_compared():
     results = [result for result in all_results() if result["variant"] or result["seed"] == 0]
     body = rows(make(collect(ABLATION, Results(results))))
@@ -82,7 +90,7 @@ def test_results_of_other_versions_are_marked():
     table = make(collect(ABLATION, Results(all_results(version="0.1.0"))))
     assert "81.0 ± 1.0 / 50.0 ± 0.0†" in table
     assert "† measured with an earlier version" in table
-    assert not is_old({"method": "kmeans", "versions": {"coterie": "0.1.0"}})  # has not changed
+    assert is_old({"method": "kmeans", "versions": {"coterie": "0.1.0"}})  # its rows were in another order
 
 
 def test_a_result_in_another_number_format_counts_where_there_is_no_other_and_is_marked():

@@ -12,7 +12,7 @@ from coterie.experiments.estimate import estimate
 from coterie.experiments.jobs import Job, Result
 from coterie.experiments.registry import Experiment, run_of
 from coterie.experiments.results import read_results
-from coterie.experiments.table import BASELINE, assignments
+from coterie.experiments.table import assignments
 
 FOLDER = Path("benchmarks") / "results"
 _USUAL_PRECISION = "float32"  # of the recipes
@@ -30,12 +30,15 @@ class Results:
             self._by_key[_key(result)].append(result)
 
     def find(self, job: Job, *, any_precision: bool = False) -> Result | None:
-        """Return the newest result of a job, or else, with ``any_precision``, that in another number format."""
+        """Return the newest result of a job, or else, with ``any_precision``, that in another number format.
+
+        A result of this version counts before those of earlier ones, in whatever order they were read.
+        """
         known = self._by_key[_key(job.to_dict())]
         found = [result for result in known if job.is_in([result])]
         if any_precision and not found:
             found = [result for result in known if job.is_in([result], any_precision=True)]
-        return found[-1] if found else None
+        return min(reversed(found), key=is_old) if found else None
 
 
 @dataclass
@@ -112,9 +115,8 @@ def missing_seconds(missing: Sequence[Job], results: Results) -> float:
 
 
 def is_old(result: Result) -> bool:
-    """Whether a result was measured with another version; k-means is the same in all."""
-    version = result.get("versions", {}).get("coterie")
-    return bool(result["method"] != BASELINE and version != coterie.__version__)
+    """Whether a result was measured with another version: rows were in another order, starts were others."""
+    return bool(result.get("versions", {}).get("coterie") != coterie.__version__)
 
 
 def precision_of(result: Result) -> str:
