@@ -46,10 +46,13 @@ def fill(text: str) -> str:
 
 
 def beside_baselines(name: str, runs: Sequence[str]) -> str:
-    """Return the table of some runs of an experiment beside k-means and `neighbors`, with its notes."""
-    rows = (*runs, "kmeans", "neighbors")
-    chosen = replace(experiment(name), runs=rows, reference="kmeans", metrics=_METRICS, title=_TITLES[name], note="")
-    return make(collect(chosen, read_folder(ROOT / "benchmarks" / "results")))
+    """Return the table of some runs of an experiment beside k-means and `neighbors`, on the sets that they have."""
+    results = read_folder(ROOT / "benchmarks" / "results")
+    chosen = replace(
+        experiment(name), runs=tuple(runs), reference="kmeans", metrics=_METRICS, title=_TITLES[name], note=""
+    )
+    sets = tuple(collect(chosen, results).sets)
+    return make(collect(replace(chosen, runs=(*runs, "kmeans", "neighbors"), sets=sets), results))
 
 
 _METRICS = ("acc", "nmi", "ari")
