@@ -31,7 +31,7 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## cluster the bundled help-desk messages, evaluate the clusters, assign a new message
 	@rm -rf build/demo && mkdir -p build/demo
 	$(BIN)/coterie datasets helpdesk --out build/demo/tickets.csv
-	$(BIN)/coterie cluster build/demo/tickets.csv -k 16 --method sccl --out build/demo/clusters
+	$(BIN)/coterie cluster build/demo/tickets.csv -k 16 --train --out build/demo/clusters
 	$(BIN)/coterie evaluate build/demo/clusters/assignments.csv --truth label
 	echo 'I was charged twice this month, where is my invoice?' | $(BIN)/coterie assign build/demo/clusters/model -
 	@echo 'The report, to open in a browser: $(CURDIR)/build/demo/clusters/report.html'
