@@ -63,6 +63,14 @@ def test_a_result_of_this_version_is_shown_before_older_ones(newest_first):
     assert found["label_based"]["acc"] == (0.2 if newest_first else 0.3)
 
 
+def test_a_result_in_another_number_format_is_shown_before_an_old_one():
+    (job,) = Experiment("x", "X", runs=("sccl",), sets=("tweet",)).jobs()
+    (other,) = Experiment("x", "X", runs=("sccl",), sets=("tweet",), precision="bfloat16").jobs()
+    results = Results([result_of(other, 0.2), result_of(job, 0.1, version="0.1.0")])
+    assert results.find(job, any_precision=True)["label_based"]["acc"] == 0.2
+    assert results.find(job)["label_based"]["acc"] == 0.1
+
+
 def test_only_seeds_that_all_rows_have_are_compared():
     results = [result for result in all_results() if result["variant"] or result["seed"] == 0]
     body = rows(make(collect(ABLATION, Results(results))))

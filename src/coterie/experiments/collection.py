@@ -30,15 +30,13 @@ class Results:
             self._by_key[_key(result)].append(result)
 
     def find(self, job: Job, *, any_precision: bool = False) -> Result | None:
-        """Return the newest result of a job, or else, with ``any_precision``, that in another number format.
+        """Return the newest result of a job; with ``any_precision`` it may be in another number format.
 
-        A result of this version counts before those of earlier ones, in whatever order they were read.
+        A result of this version counts before those of earlier ones, then one in the job's own number format.
         """
         known = self._by_key[_key(job.to_dict())]
-        found = [result for result in known if job.is_in([result])]
-        if any_precision and not found:
-            found = [result for result in known if job.is_in([result], any_precision=True)]
-        return min(reversed(found), key=is_old) if found else None
+        found = [result for result in known if job.is_in([result], any_precision=any_precision)]
+        return min(reversed(found), key=lambda result: (is_old(result), not job.is_in([result])), default=None)
 
 
 @dataclass
