@@ -10,7 +10,7 @@ LOWEST_TESTS := tests/contracts/test_every_method.py tests/contracts/test_every_
   tests/cli/test_cli.py tests/training/test_resume.py tests/knn
 LOCKED_EXTRAS := bundled,excel,glove,images,parquet,report,scale,umap,word2vec
 comma := ,
-FIGURES := sccl-protocol clusterbert-figure-3
+FIGURES := sccl-protocol sccl-paper-tweet aecl-paper-tweet clusterbert-figure-3
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo docs pages figures test lint types layers check attack licenses lock format clean dist lowest screenshot benchmarks \
@@ -157,10 +157,10 @@ bench-deccrl: $(READY) ## DECCRL, SCCL and k-means on three data sets; ablations
 	$(BIN)/python benchmarks/topic_cost.py
 	$(BIN)/python benchmarks/topic_cost.py --fit 20000
 
-REFINE := --preset cpu --precision bfloat16 -o benchmarks/results/refine.jsonl
+REFINE := --preset cpu -o benchmarks/results/refine.jsonl
 bench-refine: $(READY) ## refine beside k-means and neighbors on whole data sets; continues from earlier results
-	$(BIN)/coterie bench run -m kmeans,refine -s papers,helpdesk,wordnet,debian $(REFINE)
-	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews -n 3 $(REFINE)
+	$(BIN)/coterie bench run -m kmeans,refine -s papers,helpdesk,wordnet,debian --precision bfloat16 $(REFINE)
+	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews -n 3 --precision bfloat16 $(REFINE)
 	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews,searchsnippets,helpdesk -e bundled+e5 $(REFINE)
 	$(BIN)/python benchmarks/refine.py
 
@@ -245,6 +245,7 @@ bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
 	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 $(BASELINES); done
 	$(BIN)/coterie bench run -m hacsd,agglomerative $(BASELINES)
 	$(BIN)/coterie bench run -m hacsd --variant glove $(BASELINES)
+	$(BIN)/coterie bench run -m hacsd --variant iterative -n 3 $(BASELINES)
 	$(BIN)/coterie bench run -m spectral,hdbscan -n 3 $(BASELINES)
 	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc $(BASELINES)
 	$(BIN)/coterie bench run -m cc,scan,mice,moco,vascl --precision bfloat16 $(BASELINES)
