@@ -51,6 +51,7 @@ def driver():
 def opened(driver, page):
     """The page as it is when it is opened, in a wide window and light colors."""
     browser.resize(driver, 1360, 900)
+    driver.get("about:blank")  # leaves Chromium's own start page, which loads parts of itself
     driver.get_log("browser"), driver.get_log("performance")
     driver.get(page.as_uri())
     if driver.execute_script("return document.documentElement.dataset.theme") == "dark":
