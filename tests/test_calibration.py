@@ -113,3 +113,28 @@ def test_only_a_sample_of_the_items_is_assigned(blobs, monkeypatch):
     calibration.calibrate(objective, corpus, vectors, seed=0)
     assert n_assigned == [400]
     assert objective.calibration != Calibration()
+
+
+@pytest.fixture
+def clustered_again(monkeypatch):
+    """The embeddings that were clustered again, of every fit."""
+    seen = []
+    monkeypatch.setattr(calibration, "clusters_of_halves", lambda e, *_, **__: seen.append(e) or [])
+    return seen
+
+
+def test_clusters_of_an_auto_encoder_are_compared_with_those_of_the_embeddings_below_it(blobs, clustered_again):
+    vectors, _ = blobs
+    model = coterie.DEC(n_clusters=3, encoder="precomputed", epochs=2, width=16, guard="off").fit(vectors)
+    assert model.transform(vectors).shape[1] == 4  # K + 1
+    (e,) = clustered_again
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.sort(e, axis=0), np.sort(unit, axis=0), rtol=1e-5)
+
+
+def test_clusters_of_images_are_compared_with_those_of_the_trained_embeddings(clustered_again):
+    pytest.importorskip("kornia")
+    images = np.random.default_rng(0).integers(0, 255, size=(240, 8, 8), dtype=np.uint8)
+    model = coterie.MoCo(n_clusters=3, encoder="image", epochs=1, max_steps=1, guard="off").fit(images)
+    (e,) = clustered_again
+    np.testing.assert_allclose(np.sort(e, axis=0), np.sort(model.transform(images), axis=0), atol=1e-4)

@@ -31,17 +31,17 @@ _LARGEST_LOG_T = 5.0
 _SMALLEST = 1e-12
 
 
-def calibrate(objective: Objective, corpus: Corpus, pretrained: Vectors, *, seed: int) -> None:
-    """Set the calibration of a fitted objective; ``pretrained`` (N, D) are the embeddings before training."""
+def calibrate(objective: Objective, corpus: Corpus, untrained: Vectors, *, seed: int) -> None:
+    """Set the calibration of a fitted objective; ``untrained`` (N, D) are embeddings that the method did not make."""
     n_clusters = len(objective.centers)
     objective.calibration = Calibration()
-    n_sampled = min(len(pretrained), _SAMPLE)
-    if n_clusters == 1 or len(pretrained) < _MIN_ITEMS or n_sampled < _MIN_PER_CLUSTER * n_clusters:
+    n_sampled = min(len(untrained), _SAMPLE)
+    if n_clusters == 1 or len(untrained) < _MIN_ITEMS or n_sampled < _MIN_PER_CLUSTER * n_clusters:
         return
-    sample = np.random.default_rng(seed).permutation(len(pretrained))[:_SAMPLE]
+    sample = np.random.default_rng(seed).permutation(len(untrained))[:_SAMPLE]
     items = _rows(corpus.items, sample)
     q = _assigned(objective, corpus, sample, items)
-    found = clusters_of_halves(unit_rows(pretrained[sample]), items, n_clusters, n_halvings=_HALVINGS, seed=seed)
+    found = clusters_of_halves(unit_rows(untrained[sample]), items, n_clusters, n_halvings=_HALVINGS, seed=seed)
     if found:
         objective.calibration = fit_calibration(q, stays(q.argmax(axis=1), found))
 

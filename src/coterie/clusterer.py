@@ -26,7 +26,16 @@ from coterie.editing import Editable
 from coterie.encoders.encoder import Encoder, EncoderLike, input_type_of, make_encoder
 from coterie.errors import ArtifactError, InputError, NotFittedError, UnreadableTextWarning, user_level
 from coterie.estimator import Estimator
-from coterie.fitting import Assignment, Fit, FitOptions, embed_corpus, find_n_clusters, most_probable, row_texts
+from coterie.fitting import (
+    Assignment,
+    Fit,
+    FitOptions,
+    embed_corpus,
+    find_n_clusters,
+    most_probable,
+    row_texts,
+    untrained_embeddings,
+)
 from coterie.hyper import check_settings, document_settings, hyper
 from coterie.knn.mutual_information import neighbor_agreement
 from coterie.notebook import NotebookMixin
@@ -224,7 +233,8 @@ class Clusterer(
                 trained = rows.training_sample() if self.trains_on_sample and options.views is None else rows
                 before = embed_corpus(objective.network, trained, options.vectors)
             corpus = self._train(objective, before, Fit(trained, encoder, seed, options))
-            calibrate(objective, corpus, (corpus if objective.network.from_scratch else before).h.numpy(), seed=seed)
+            untrained = untrained_embeddings(objective.network, encoder, before, corpus)
+            calibrate(objective, corpus, untrained, seed=seed)
             self.encoder_, self.objective_ = encoder, objective.eval()
             self.n_texts_, self.texts_sha256_ = rows.n_rows, rows.sha256()
             self.clusters_ = ClusterTable(())  # names given to the clusters of an earlier fit are forgotten

@@ -83,6 +83,17 @@ def _check_length(vectors: Any, n_rows: int) -> None:
         raise InputError(f"There are {n_vectors:,} `vectors` for {n_rows:,} texts; one row is needed for each text.")
 
 
+def untrained_embeddings(network: Network, encoder: Encoder, before: Corpus, after: Corpus) -> Vectors:
+    """Return embeddings (N, D) that the method itself did not make, for other clusterings of the same items.
+
+    They are those ``before`` training, or the encoder's where the network starts from scratch. Of images they are those
+    ``after`` training, because before it images are near in pixels only.
+    """
+    if not network.from_scratch:
+        return before.h.numpy()
+    return after.h.numpy() if encoder.input_type == "images" else encoder.embed_corpus(after.items)
+
+
 def with_embeddings(corpus: Corpus, h: Vectors) -> Corpus:
     """Return the corpus with other embeddings (N, D)."""
     return replace(corpus, h=torch.from_numpy(h))

@@ -190,6 +190,7 @@ def test_dunn_in_blocks_equals_slow_loop(monkeypatch, block):
     monkeypatch.setattr(metrics, "_BLOCK", block)
     h, k = random_clusters()
     assert metrics.dunn(h, k) == pytest.approx(slow_dunn(h, k))
+    assert metrics.dunn(h, np.sort(k)) == pytest.approx(slow_dunn(h, np.sort(k)))  # the last rows are in one cluster
 
 
 def test_dunn_is_invariant_to_a_shift_of_all_vectors():

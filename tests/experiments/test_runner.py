@@ -78,6 +78,14 @@ def test_without_the_guard_the_last_point_of_the_curve_is_the_result(small, tmp_
     assert result["curve"][-1]["acc"] == result["label_based"]["acc"]
 
 
+@pytest.mark.parametrize("guard", ["on", "off"])
+def test_the_scores_are_of_the_embeddings_of_the_model(small, tmp_path, guard):
+    model, _, h = runner._fit(make_job("sccl", overrides=TRAINING | {"guard": guard}), small, tmp_path, None)
+    assert (h is None) == (guard == "on")  # a guarded model may be that of an earlier epoch than the last
+    if h is not None:
+        np.testing.assert_allclose(h, model.transform(small.items), atol=1e-6)
+
+
 def test_the_curve_has_the_dunn_index_at_the_end_of_each_stage(small, tmp_path):
     settings = {"epochs": "4", "adapt_epochs": "1", "harden_epochs": "1", "epoch_steps": "2", "guard": "off"}
     curve = run_job(make_job("clusterbert", overrides=settings), small, tmp_path)[0]["curve"]

@@ -9,6 +9,7 @@ import torch
 import coterie
 from coterie.closing import evidence_of
 from coterie.contracts import Corpus, Stage
+from coterie.encoders.engine.network import TransformerNetwork
 from coterie.errors import CollapseWarning, InputError, TrainingError
 from coterie.methods.sccl import SCCL
 from coterie.training.guard import Guard
@@ -220,3 +221,15 @@ def test_a_fit_keeps_its_time_budget(topics):
     model.fit(topics[0])
     assert 2 < time.perf_counter() - start < 3.6
     assert model.history_[-1]["step"] < 10**6
+
+
+def test_embeddings_of_the_last_epoch_are_not_computed_again(topics, monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        TransformerNetwork,
+        "embed_corpus",
+        lambda self, *inputs, call=TransformerNetwork.embed_corpus: given.append(inputs[2]) or call(self, *inputs),
+    )
+    model = SCCL(n_clusters=3, encoder="bundled(max_length=8,precision=float32)", epochs=1, max_steps=1, guard="off")
+    model.fit(topics[0], callback=lambda _: None)
+    np.testing.assert_allclose(given[0], model.transform(sorted(set(topics[0]))), atol=1e-3)

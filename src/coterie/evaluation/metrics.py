@@ -94,20 +94,21 @@ def dunn(h: NDArray[np.floating], labels: Labels) -> float:
     between = np.inf
     within = 0.0
     for start in range(0, len(h), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        distance = np.maximum(square[rows, None] + square - 2 * h[rows] @ h.T, 0)  # (block, N), squared
-        same = labels[rows, None] == labels
-        nearest = np.where(same, np.inf, distance).argmin()
-        farthest = np.where(same, distance, -1).argmax()
-        between = min(between, _distance(h, start, nearest))
-        within = max(within, _distance(h, start, farthest))
+        left, right = h[start : start + _BLOCK], h[start:]  # earlier rows were compared with all later ones
+        distance = square[start : start + _BLOCK, None] + square[start:] - 2 * left @ right.T  # (block, rest), squared
+        same = labels[start : start + _BLOCK, None] == labels[start:]
+        farthest = np.where(same, distance, -np.inf).argmax()
+        within = max(within, _distance(left, right, farthest))
+        if not same.all():  # the last rows may all be in one cluster
+            nearest = np.where(same, np.inf, distance).argmin()
+            between = min(between, _distance(left, right, nearest))
     return between / within if within > 0 else float("inf")
 
 
-def _distance(h: NDArray[np.floating], start: int, flat_index: np.intp) -> float:
-    """Return the exact distance of the pair at ``flat_index`` of a block: 0 for identical rows."""
-    i, j = divmod(int(flat_index), len(h))
-    return float(np.linalg.norm(h[start + i] - h[j]))
+def _distance(left: NDArray[np.floating], right: NDArray[np.floating], flat_index: np.intp) -> float:
+    """Return the exact distance of the pair at ``flat_index`` of all pairs: 0 for identical rows."""
+    i, j = divmod(int(flat_index), len(right))
+    return float(np.linalg.norm(left[i] - right[j]))
 
 
 def intra_distance(h: NDArray[np.floating], labels: Labels) -> float:

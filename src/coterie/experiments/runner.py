@@ -23,7 +23,7 @@ from coterie.augmenters.augmenter import make_augmenter
 from coterie.augmenters.columns import ColumnsAugmenter
 from coterie.autoencoder_clusterer import AutoEncoderClusterer
 from coterie.clusterer import METHODS, Clusterer
-from coterie.contracts import Labels
+from coterie.contracts import Labels, Vectors
 from coterie.datasets import Dataset
 from coterie.datasets.splits import load_split
 from coterie.deep import DeepClusterer
@@ -40,6 +40,9 @@ from coterie.progress_display import Mode
 
 _CHECKPOINT_STEPS = 200  # besides those at the end of every epoch
 _PACKAGES = ("torch", "transformers", "scikit-learn", "numpy", "scipy")
+Measured = dict[str, Any]
+Known = Vectors | None
+"""The embeddings (rows, D) of the items by the fitted model, where they are known."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,8 @@ def run_job(
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model, measured = _fit(job, data, folder, unfinished)
-        h = model.transform(data.items)
+        model, measured, h = _fit(job, data, folder, unfinished)
+        h = model.transform(data.items) if h is None else h
         scored, h_scored = (model, h) if test is None else (_with_labels_of(model, test), model.transform(test.items))
     scored_data = data if test is None else test
     uncalibrated = uncalibrated_confidence(scored_data.items, h_scored, scored)
@@ -146,8 +149,8 @@ def _with_labels_of(model: Clusterer, data: Dataset) -> Clusterer:
     return other
 
 
-def _fit(job: Job, data: Dataset, folder: Path, unfinished: Unfinished | None) -> tuple[Clusterer, dict[str, Any]]:
-    """Return the fitted model, and its time, memory and training curve. Only the curve uses true labels."""
+def _fit(job: Job, data: Dataset, folder: Path, unfinished: Unfinished | None) -> tuple[Clusterer, Measured, Known]:
+    """Return the fitted model, its time, memory and training curve, and its embeddings. Only the curve uses labels."""
     cls = METHODS[job.method]
     encoder = ENCODERS[job.encoder](**job.encoder_params)
     rows = encoder.check(data.items)
@@ -166,17 +169,17 @@ def _fit(job: Job, data: Dataset, folder: Path, unfinished: Unfinished | None) -
     model = cls(encoder=cached, **common)
     start = Spent.now()
     model.fit(data.items)
-    return model, {
-        **(Spent.now() - start).to_dict(),
-        "encode_seconds": cached.seconds(rows.unique),
-        "peak_gb": peak_gb(),
-    }
+    measured = (Spent.now() - start).to_dict() | {"encode_seconds": cached.seconds(rows.unique), "peak_gb": peak_gb()}
+    return model, measured, None
 
 
 def _train(
     model: DeepClusterer, data: Dataset, curve: Curve, views: list[list[str]] | None, unfinished: Unfinished | None
-) -> tuple[Clusterer, dict[str, Any]]:
-    """Return the trained model and what was measured; what an interrupted training took before counts as well."""
+) -> tuple[Clusterer, Measured, Known]:
+    """Return what :func:`_fit` returns; what an interrupted training took before counts as well.
+
+    Without the guard the model is that of the last epoch, whose embeddings the curve has.
+    """
     before = Spent()
     start = Spent.now()
 
@@ -191,7 +194,7 @@ def _train(
     measured: dict[str, Any] = {**spent().to_dict(), "peak_gb": peak_gb(), "guard": asdict(model.guard_)}
     if before.seconds:
         measured["resumed"] = True
-    return model, measured | {"curve": curve.points()}
+    return model, measured | {"curve": curve.points()}, None if model.guard_.mode == "on" else curve.h
 
 
 def _given_views(job: Job, data: Dataset) -> list[list[str]] | None:

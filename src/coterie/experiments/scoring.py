@@ -103,6 +103,7 @@ class Curve:
     before: list[dict[str, Any]] = field(default_factory=list)  # points of a training that is resumed
     keep: Callable[[], None] | None = None  # called after every epoch
     spent: Spent = field(default_factory=Spent)  # in this callback, not in training
+    h: Vectors | None = None  # (rows, D) after the last epoch; NaN for blank rows
     scored: list[tuple[Record, dict[str, Any]]] = field(default_factory=list)
 
     def __call__(self, evaluation: Evaluation) -> None:
@@ -110,6 +111,7 @@ class Curve:
         start = Spent.now()
         valid = self.rows.inverse >= 0
         rows = self.rows.inverse[valid]
+        self.h = self.rows.expand(evaluation.h, np.nan).astype(np.float32, copy=False)
         h = evaluation.h[rows]
         labels = evaluation.labels[rows]
         true_labels = self.data.true_labels[valid]

@@ -83,7 +83,7 @@ class Guard:
     def __init__(self, mode: Mode, evidence: Evidence | None, baseline: Labels, n_clusters: int) -> None:
         self.active, self.n_clusters = mode == "on", n_clusters
         self.best: dict[str, Tensor] = {}
-        self.best_h: Vectors | None = None  # (N, D) embeddings of the best state; None: not known after a resume
+        self.best_h: Vectors | None = None  # (N, D) embeddings of the best state, or the last; None: not known
         self._evidence = evidence
         self._entropy = _entropy(baseline, n_clusters)
         j = self.score(baseline) if self.active else 0.0
@@ -106,6 +106,7 @@ class Guard:
     def update(self, evaluation: Evaluation) -> None:
         """Record the score, keep the state if it is the best so far, and raise TrainingError on a collapse."""
         if not self.active:
+            self.best_h = evaluation.h
             return
         score, epoch = self._record(evaluation), self.verdict.epochs + 1
         self.verdict = replace(self.verdict, epochs=epoch)
@@ -120,6 +121,7 @@ class Guard:
 
     def skip(self) -> None:
         """Count an epoch whose labels mean nothing yet."""
+        self.best_h = self.best_h if self.active else None
         self.verdict = replace(self.verdict, epochs=self.verdict.epochs + 1)
 
     def _record(self, evaluation: Evaluation) -> float:
