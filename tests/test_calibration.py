@@ -11,6 +11,7 @@ from coterie import calibration
 from coterie.artifact.config import checked_calibration
 from coterie.calibration import fit_calibration, stays
 from coterie.contracts import Corpus
+from coterie.encoders.encoder import make_encoder
 from coterie.probabilities import Calibration
 
 
@@ -130,6 +131,14 @@ def test_clusters_of_an_auto_encoder_are_compared_with_those_of_the_embeddings_b
     (e,) = clustered_again
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(np.sort(e, axis=0), np.sort(unit, axis=0), rtol=1e-5)
+
+
+def test_clusters_of_coordinates_by_umap_are_compared_with_those_of_the_embeddings_below_them(clustered_again):
+    pytest.importorskip("umap")
+    texts = [f"{word} {number}" for word in ("card", "parcel", "login") for number in range(80)]
+    coterie.KMeans(n_clusters=3, encoder="umap:tfidf").fit(texts)
+    (e,) = clustered_again
+    assert e.shape[1] == make_encoder("tfidf").fit(texts).dim
 
 
 def test_clusters_of_images_are_compared_with_those_of_the_trained_embeddings(clustered_again):

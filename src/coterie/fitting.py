@@ -84,11 +84,13 @@ def _check_length(vectors: Any, n_rows: int) -> None:
 
 
 def untrained_embeddings(network: Network, encoder: Encoder, before: Corpus, after: Corpus) -> Vectors:
-    """Return embeddings (N, D) that the method itself did not make, for other clusterings of the same items.
+    """Return embeddings (N, D) for other clusterings of the same items, in which clusters are not yet compact.
 
     They are those ``before`` training, or the encoder's where the network starts from scratch. Of images they are those
     ``after`` training, because before it images are near in pixels only.
     """
+    if encoder.below is not encoder:
+        return encoder.below.embed_corpus(after.items)
     if not network.from_scratch:
         return before.h.numpy()
     return after.h.numpy() if encoder.input_type == "images" else encoder.embed_corpus(after.items)

@@ -88,6 +88,11 @@ class Encoder(ABC):
         """Return h (N, D) in the order of ``items``. Each row depends on its own item only."""
 
     @property
+    def below(self) -> Encoder:
+        """The encoder whose embeddings this one reduces to others that keep only neighbors; itself for most."""
+        return self
+
+    @property
     def is_slow(self) -> bool:
         """Whether embeddings of a corpus are worth a file in the user's cache."""
         return False

@@ -71,6 +71,11 @@ class UmapEncoder(Encoder, name="umap"):
         return self.n_components + 1
 
     @property
+    def below(self) -> Encoder:
+        """The encoder whose embeddings are reduced."""
+        return self._encoder.below
+
+    @property
     def is_slow(self) -> bool:
         """Whether the encoder below is; its embeddings are cached, the coordinates are not."""
         return False

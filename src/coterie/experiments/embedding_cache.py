@@ -47,6 +47,12 @@ class CachedEncoder(Encoder):
         """The dimension D of the embeddings."""
         return self._inner.dim
 
+    @property
+    def below(self) -> Encoder:
+        """The encoder below the wrapped one; this one, if there is none."""
+        below = self._inner.below
+        return self if below is self._inner else below
+
     def embed(self, items: Items) -> Vectors:
         """Return h (N, D) from the cache, or compute and store it."""
         if isinstance(self._inner, JoinedEncoder):
