@@ -20,7 +20,8 @@ from scipy.special import expit
 from coterie.arrays import unit_rows
 from coterie.clustering.halves import clusters_of_halves
 from coterie.clustering.matching import match_clusters
-from coterie.contracts import Corpus, Items, Labels, Objective, Vectors
+from coterie.contracts import Corpus, Items, Labels, Network, Objective, Vectors
+from coterie.encoders.encoder import Encoder
 from coterie.probabilities import Calibration
 
 _MIN_ITEMS = 200  # fewer items say too little about the probabilities
@@ -44,6 +45,19 @@ def calibrate(objective: Objective, corpus: Corpus, untrained: Vectors, *, seed:
     found = clusters_of_halves(unit_rows(untrained[sample]), items, n_clusters, n_halvings=_HALVINGS, seed=seed)
     if found:
         objective.calibration = fit_calibration(q, stays(q.argmax(axis=1), found))
+
+
+def untrained_embeddings(network: Network, encoder: Encoder, before: Corpus, after: Corpus) -> Vectors:
+    """Return embeddings (N, D) for other clusterings of the same items, in which clusters are not yet compact.
+
+    They are those ``before`` training, or the encoder's where the network starts from scratch. Of images they are those
+    ``after`` training, because before it images are near in pixels only.
+    """
+    if encoder.below is not encoder:
+        return encoder.below.embed_corpus(after.items)
+    if not network.from_scratch:
+        return before.h.numpy()
+    return after.h.numpy() if encoder.input_type == "images" else encoder.embed_corpus(after.items)
 
 
 def _rows(items: Items, rows: NDArray[np.int64]) -> Items:

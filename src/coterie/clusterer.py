@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 
-from coterie.calibration import calibrate
+from coterie.calibration import calibrate, untrained_embeddings
 from coterie.clustering.n_clusters import NClusters, n_clusters_range
 from coterie.contracts import Corpus, Labels, Network, Objective, Vectors
 from coterie.data.rows import OnEmpty, Rows, with_columns
@@ -26,16 +26,7 @@ from coterie.editing import Editable
 from coterie.encoders.encoder import Encoder, EncoderLike, input_type_of, make_encoder
 from coterie.errors import ArtifactError, InputError, NotFittedError, UnreadableTextWarning, user_level
 from coterie.estimator import Estimator
-from coterie.fitting import (
-    Assignment,
-    Fit,
-    FitOptions,
-    embed_corpus,
-    find_n_clusters,
-    most_probable,
-    row_texts,
-    untrained_embeddings,
-)
+from coterie.fitting import Assignment, Fit, FitOptions, embed_corpus, find_n_clusters, most_probable, row_texts
 from coterie.hyper import check_settings, document_settings, hyper
 from coterie.knn.mutual_information import neighbor_agreement
 from coterie.notebook import NotebookMixin

@@ -83,19 +83,6 @@ def _check_length(vectors: Any, n_rows: int) -> None:
         raise InputError(f"There are {n_vectors:,} `vectors` for {n_rows:,} texts; one row is needed for each text.")
 
 
-def untrained_embeddings(network: Network, encoder: Encoder, before: Corpus, after: Corpus) -> Vectors:
-    """Return embeddings (N, D) for other clusterings of the same items, in which clusters are not yet compact.
-
-    They are those ``before`` training, or the encoder's where the network starts from scratch. Of images they are those
-    ``after`` training, because before it images are near in pixels only.
-    """
-    if encoder.below is not encoder:
-        return encoder.below.embed_corpus(after.items)
-    if not network.from_scratch:
-        return before.h.numpy()
-    return after.h.numpy() if encoder.input_type == "images" else encoder.embed_corpus(after.items)
-
-
 def with_embeddings(corpus: Corpus, h: Vectors) -> Corpus:
     """Return the corpus with other embeddings (N, D)."""
     return replace(corpus, h=torch.from_numpy(h))
