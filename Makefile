@@ -161,7 +161,8 @@ REFINE := --preset cpu -o benchmarks/results/refine.jsonl
 bench-refine: $(READY) ## refine beside k-means and neighbors on whole data sets; continues from earlier results
 	$(BIN)/coterie bench run -m kmeans,refine -s papers,helpdesk,wordnet,debian --precision bfloat16 $(REFINE)
 	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews -n 3 --precision bfloat16 $(REFINE)
-	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews,searchsnippets,helpdesk -e bundled+e5 $(REFINE)
+	$(BIN)/coterie bench run -m kmeans,refine -s papers,helpdesk -e bundled+e5 --precision bfloat16 $(REFINE)
+	$(BIN)/coterie bench run -m kmeans,refine -s tweet,agnews -n 3 -e bundled+e5 --precision bfloat16 $(REFINE)
 	$(BIN)/python benchmarks/refine.py
 
 bench-clusterbert: $(READY) ## TSDAE, ClusterBERT, SCCL and k-means on four data sets; ablation on Tweet

@@ -1,6 +1,7 @@
 import pytest
 
 from coterie.errors import InputError
+from coterie.experiments.collection import precision_of
 from coterie.experiments.jobs import PAPER_SETS, expand
 
 
@@ -105,6 +106,10 @@ def test_a_precision_is_for_the_encoders_that_have_it():
     assert bundled.encoder_params["precision"] == "bfloat16"
     assert bundled.encoder_params["max_length"] == 32  # the recipe's
     assert "precision" not in words.encoder_params
+    (joined,) = expand(["kmeans"], ["tweet"], 1, "cpu", encoder="tfidf+bundled", precision="bfloat16")
+    assert joined.encoder_params["encoders"] == "tfidf+bundled(max_length=32,precision=bfloat16)"
+    assert precision_of(joined.to_dict()) == "bfloat16"
+    assert not precision_of(words.to_dict())
     (usual,) = expand(["sccl"], ["tweet"], 1, "paper")
     assert not usual.is_in([bundled.to_dict()])
     assert usual.is_in([bundled.to_dict()], any_precision=True)

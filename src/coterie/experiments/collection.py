@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -118,9 +119,11 @@ def is_old(result: Result) -> bool:
 
 
 def precision_of(result: Result) -> str:
-    """Return the number format of the encoder, if it is another than in the recipes."""
-    precision = str(result["encoder"]["params"].get("precision", _USUAL_PRECISION))
-    return "" if precision == _USUAL_PRECISION else precision
+    """Return the number format of the encoder, or of the joined ones, if it is another than in the recipes."""
+    params = result["encoder"]["params"]
+    of_parts = re.findall(r"precision=(\w+)", str(params.get("encoders", "")))
+    others = {params.get("precision", _USUAL_PRECISION), *of_parts} - {_USUAL_PRECISION}
+    return " and ".join(sorted(others))
 
 
 def _key(description: Mapping[str, object]) -> tuple[object, ...]:

@@ -154,10 +154,19 @@ def _is_random(job: Job) -> bool:
 
 
 def with_precision(job: Job, precision: str) -> Job:
-    """Return ``job`` with another number format of its encoder, if the encoder has one."""
-    if not precision or "precision" not in job.encoder_params:
+    """Return ``job`` with another number format of its encoder, or of the joined ones, where they have one."""
+    if not precision:
         return job
-    return replace(job, encoder_params={**job.encoder_params, "precision": precision})
+    if job.encoder == JoinedEncoder.name:
+        joined = JoinedEncoder(**job.encoder_params)
+        parts = [ENCODERS[part.name](**_in_format(part.params(), precision)) for part in joined.parts]
+        return replace(job, encoder_params=JoinedEncoder(encoders=parts, weights=joined.weights).params())
+    return replace(job, encoder_params=_in_format(job.encoder_params, precision))
+
+
+def _in_format(params: Mapping[str, Any], precision: str) -> dict[str, Any]:
+    """Return the settings of an encoder with another number format, if it has one."""
+    return {**params, "precision": precision} if "precision" in params else dict(params)
 
 
 def _points(grid: Mapping[str, Sequence[Any]], overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
