@@ -2,7 +2,7 @@ import pytest
 
 from coterie.errors import InputError
 from coterie.experiments.collection import precision_of
-from coterie.experiments.jobs import PAPER_SETS, expand
+from coterie.experiments.jobs import PAPER_SETS, expand, has_precision
 
 
 def test_a_job_for_every_combination_with_the_first_seed_first():
@@ -109,6 +109,7 @@ def test_a_precision_is_for_the_encoders_that_have_it():
     (joined,) = expand(["kmeans"], ["tweet"], 1, "cpu", encoder="tfidf+bundled", precision="bfloat16")
     assert joined.encoder_params["encoders"] == "tfidf+bundled(max_length=32,precision=bfloat16)"
     assert precision_of(joined.to_dict()) == "bfloat16"
+    assert [has_precision(job) for job in (bundled, words, joined)] == [True, False, True]
     assert not precision_of(words.to_dict())
     (usual,) = expand(["sccl"], ["tweet"], 1, "paper")
     assert not usual.is_in([bundled.to_dict()])

@@ -27,13 +27,14 @@ class OfMethods:
 def make_plan(names: list[str], methods: list[str], changes: Changes, own: OfMethods, out: Path | None) -> Plan:
     """Return the jobs of tables and figures, or those of methods."""
     from coterie.errors import InputError
+    from coterie.experiments.jobs import has_precision
 
     if bool(names) == bool(methods):
         raise InputError("Name tables or figures (`coterie bench list`), or give --methods and --sets: one of both.")
     if names and own != OfMethods():
         raise InputError("--variant, --split, --text and --truth are for --methods. NAME has its own.")
     plan = _plan_of_names(names, changes, out or OUT) if names else _plan_of_methods(methods, changes, own, out)
-    if changes.precision and not any("precision" in job.encoder_params for job in plan.jobs):
+    if changes.precision and not any(has_precision(job) for job in plan.jobs):
         raise InputError("--precision: none of these jobs has an encoder with a number format, such as bundled.")
     return plan
 

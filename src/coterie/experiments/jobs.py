@@ -164,6 +164,11 @@ def with_precision(job: Job, precision: str) -> Job:
     return replace(job, encoder_params=_in_format(job.encoder_params, precision))
 
 
+def has_precision(job: Job) -> bool:
+    """Whether the number format of the encoder, or of a joined one, can be chosen."""
+    return with_precision(job, "float32") != with_precision(job, "bfloat16")
+
+
 def _in_format(params: Mapping[str, Any], precision: str) -> dict[str, Any]:
     """Return the settings of an encoder with another number format, if it has one."""
     return {**params, "precision": precision} if "precision" in params else dict(params)
