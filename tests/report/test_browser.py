@@ -1,93 +1,18 @@
 """The page in a real browser: it loads alone, and search, click, lasso, sort and dark mode do what they say."""
 
-import base64
-import importlib.util
 import json
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from in_browser import active, drag, rows, wait_for
 
 from coterie.report.comparison import Clustering, compare
-from coterie.report.data import Curve, Training, TreeNode
+from coterie.report.data import Training
 from coterie.report.flow_page import render_comparison
 from coterie.report.page import render
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "localhost", "::1"])  # the driver listens there
-_SPEC = importlib.util.spec_from_file_location("browser", Path(__file__).parents[2] / "benchmarks" / "browser.py")
-browser = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(browser)
-
-
-@pytest.fixture(scope="module")
-def page(report, tmp_path_factory):
-    """The page of a report that has every optional part."""
-    history = [
-        {"stage": "train", "epoch": i, "step": i, "loss": 2.0 - i / 5, "guard": 0.5 + i / 50} for i in range(1, 6)
-    ]
-    leaves = [TreeNode(card.name, card.size, cluster=card.cluster) for card in report.clusters]
-    full = replace(
-        report,
-        tree=TreeNode("all", 95, children=[TreeNode("first two", 60, children=leaves[:2]), leaves[2]]),
-        training=Training(history, kept=5, baseline=0.52),
-        curve=Curve([2, 3, 4], {"likelihood": [0.1, 0.3, 0.2]}, chosen=3, remarks=["3 clusters: the best."]),
-    )
-    file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(render(full), encoding="utf-8")
-    return file
-
-
-@pytest.fixture(scope="module")
-def driver():
-    if reason := browser.missing():
-        pytest.skip(f"{reason}: apt-get install chromium chromium-driver")
-    with browser.open_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def opened(driver, page):
-    """The page as it is when it is opened, in a wide window and light colors."""
-    browser.resize(driver, 1360, 900)
-    driver.get("about:blank")  # leaves Chromium's own start page, which loads parts of itself
-    driver.get_log("browser"), driver.get_log("performance")
-    driver.get(page.as_uri())
-    if driver.execute_script("return document.documentElement.dataset.theme") == "dark":
-        driver.find_element("id", "theme").click()
-    return driver
-
-
-def active(driver):
-    return driver.execute_script("return coterie.activePoints()")
-
-
-def rows(driver, column):
-    """The cells of one column of the table."""
-    return driver.execute_script(
-        "return [...document.querySelectorAll('#table-body tr')].map((row) => row.cells[arguments[0]].textContent)",
-        column,
-    )
-
-
-def drag(driver, path, *, shift=False):
-    """Drag along positions inside the map."""
-    from selenium.webdriver import ActionChains, Keys
-
-    stage = driver.find_element("id", "stage")
-    middle = stage.size["width"] / 2, stage.size["height"] / 2
-    actions = ActionChains(driver, duration=20)
-    if shift:
-        actions.key_down(Keys.SHIFT)
-    for number, (x, y) in enumerate(path):
-        actions.move_to_element_with_offset(stage, int(x - middle[0]), int(y - middle[1]))
-        if number == 0:
-            actions.click_and_hold()
-    actions.release()
-    if shift:
-        actions.key_up(Keys.SHIFT)
-    actions.perform()
 
 
 def test_it_loads_without_errors_or_requests_and_runs_no_text(opened, page):
@@ -240,86 +165,6 @@ def test_without_a_kept_epoch_no_ring_is_explained(driver, report, tmp_path):
     assert "Ring" not in charts
 
 
-def test_it_fits_a_phone(opened):
-    browser.resize(opened, 390, 800, 2, mobile=True)
-    wait_for(lambda: opened.execute_script("return innerWidth") == 390)
-    assert opened.execute_script("return document.documentElement.scrollWidth") <= 390
-    assert opened.get_log("browser") == []
-
-
-def test_a_dark_page_prints_its_points_and_all_levels_and_stays_as_it_was(opened):
-    opened.find_element("id", "theme").click()
-    opened.find_element("id", "fold").click()
-    opened.execute_script(
-        "addEventListener('beforeprint', () => { window.during = {"
-        "  theme: document.documentElement.dataset.theme,"
-        "  folded: document.querySelectorAll('#tree-root details:not([open])').length }; })"
-    )
-    width, height = opened.execute_script("return [coterie.map.width, coterie.map.height]")
-    printed = base64.b64decode(opened.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
-    sizes = re.findall(rb"/Subtype /Image\s*/Width (\d+)\s*/Height (\d+)", printed)
-    assert (b"%d" % (2 * width), b"%d" % (2 * height)) in sizes  # the points, as an image
-    assert opened.execute_script("return window.during") == {"theme": "light", "folded": 0}
-    assert opened.execute_script("return document.documentElement.dataset.theme") == "dark"
-    assert opened.find_elements("css selector", "#tree-root details:not([open])")
-    assert opened.get_log("browser") == []
-
-
-def test_names_of_clusters_at_one_place_are_all_shown(opened):
-    boxes = opened.execute_script(
-        "const { map } = coterie; const at = [...map.centers.values()][0];"
-        "for (const key of map.centers.keys()) map.centers.set(key, at);"
-        "map.draw(); return map.nameBoxes"
-    )
-    assert {box["cluster"] for box in boxes} == {0, 1, 2}
-    assert len({box["top"] for box in boxes}) == 3
-
-
-def test_the_name_of_a_small_cluster_does_not_hide_its_points(opened):
-    boxes, centers = opened.execute_script(
-        "const { map } = coterie; for (const key of map.heights.keys()) map.heights.set(key, 0);"
-        "map.draw(); return [map.nameBoxes, [...map.centers].map(([k, at]) => [k, ...map.toScreen(at.x, at.y)])]"
-    )
-    places = {cluster: (x, y) for cluster, x, y in centers}
-    assert boxes
-    for box in boxes:
-        x, y = places[box["cluster"]]
-        assert not (box["left"] <= x <= box["right"] and box["top"] <= y <= box["bottom"])
-
-
-def test_words_in_the_table_are_not_broken(opened):
-    browser.resize(opened, 700, 900)
-    lines = opened.execute_script(
-        "const cell = document.querySelector('#table-body td:nth-last-child(2)');"
-        "cell.textContent = 'slow_performance';"
-        "const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length"
-    )
-    assert lines == 1
-
-
-def test_a_long_text_is_folded_until_it_is_clicked(opened):
-    opened.execute_script("coterie.points.texts[0] = 'long '.repeat(300); document.querySelector('#search').focus()")
-    opened.find_element("css selector", "#table-head th:nth-child(2) button").click()
-    opened.find_element("css selector", "#table-head th:nth-child(1) button").click()
-    text = opened.find_element("css selector", "#table-body .folded")
-    folded = text.size["height"]
-    opened.execute_script("arguments[0].click()", text)
-    assert 60 < folded < 140 < text.size["height"]
-    assert text.get_attribute("aria-expanded") == "true"
-
-
-def test_a_short_value_is_on_one_line_and_a_name_stays_beside_its_dot(opened):
-    browser.resize(opened, 700, 900)
-    date, name = opened.execute_script(
-        "const lines = (node) => { const range = document.createRange(); range.selectNodeContents(node);"
-        " return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / 12))).size; };"
-        "const short = document.querySelector('#table-body td.short'); short.textContent = '2026-11-18';"
-        "const named = document.querySelector('#table-body td.cluster'); named.lastChild.textContent = 'Verification';"
-        "return [lines(short), lines(named)]"
-    )
-    assert (date, name) == (1, 1)
-
-
 def test_other_colors_leave_the_levels_unfolded(opened):
     opened.find_element("id", "fold").click()
     opened.find_element("id", "theme").click()
@@ -344,13 +189,3 @@ def test_a_comparison_loads_without_errors(driver, tmp_path):
     driver.get(file.as_uri())
     assert driver.get_log("browser") == []
     assert driver.find_elements("css selector", "svg path")
-
-
-def wait_for(condition, seconds=10):
-    """Wait until ``condition()`` is true."""
-    import time
-
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
