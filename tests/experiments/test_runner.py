@@ -148,6 +148,23 @@ def test_after_a_failed_training_the_next_job_runs(tmp_path, finished):
     assert len(read_results(out)) == 1
 
 
+def test_processes_with_the_same_jobs_share_them(tmp_path, monkeypatch):
+    out = tmp_path / "results.jsonl"
+    jobs, others = expand(["kmeans"], ["tweet"], 3, "cpu"), []
+
+    def run_isolated(_function, job, *_, **__):
+        if job.seed == 0:  # while it runs, the same command is started once more
+            others.extend(run_jobs(jobs, out, tmp_path))
+        return job.to_dict() | {"label_based": {"acc": 1.0}}
+
+    monkeypatch.setattr(runner.isolation, "run_isolated", run_isolated)
+    outcomes = list(run_jobs(jobs, out, tmp_path))
+    assert [outcome.elsewhere for outcome in others] == ["another process runs it", "", ""]
+    assert [outcome.elsewhere for outcome in outcomes] == ["", *["another process has run it"] * 2]
+    assert [result["seed"] for result in read_results(out)] == [1, 2, 0]
+    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
+
+
 class StopError(Exception):
     """Stands for the end of a process."""
 

@@ -139,9 +139,10 @@ def run(
     A job is one method on one data set with one encoder and one seed. The
     number of clusters is the number of classes; true labels are used for the
     scores only. After an interruption, the same command continues with the
-    missing jobs; a training resumes. --set and --variant apply to the methods
-    that have them, --precision to the encoders that have it. A method without
-    a recipe runs with its default settings.
+    missing jobs; a training resumes. In several terminals it shares the jobs.
+    --set and --variant apply to the methods that have them, --precision to
+    the encoders that have it. A method without a recipe runs with its
+    default settings.
     """
     changes = Changes(
         seeds, preset.value if preset else None, _split_list(sets), encoder, n_clusters, parse_pairs(settings),

@@ -75,6 +75,8 @@ class Plan:
 
 
 def _describe(outcome: Outcome) -> str:
+    if outcome.elsewhere:
+        return f"{outcome.job}  {outcome.elsewhere}"
     if outcome.result is None:
         return f"{outcome.job}  failed: {outcome.failure}"
     scores = outcome.result["label_based"]

@@ -24,11 +24,12 @@ from coterie.augmenters.columns import ColumnsAugmenter
 from coterie.autoencoder_clusterer import AutoEncoderClusterer
 from coterie.clusterer import METHODS, Clusterer
 from coterie.contracts import Labels, Vectors
+from coterie.data.lock import exclusive
 from coterie.datasets import Dataset
 from coterie.datasets.splits import load_split
 from coterie.deep import DeepClusterer
 from coterie.encoders.encoder import ENCODERS
-from coterie.errors import TrainingError
+from coterie.errors import LockedError, TrainingError
 from coterie.experiments import isolation
 from coterie.experiments.embedding_cache import CachedEncoder
 from coterie.experiments.extras import EXTRAS
@@ -52,6 +53,7 @@ class Outcome:
     job: Job
     result: Result | None
     failure: str = ""
+    elsewhere: str = ""  # why it was not run here
 
 
 def missing(jobs: Sequence[Job], out: Path) -> list[Job]:
@@ -65,18 +67,27 @@ def run_jobs(jobs: Sequence[Job], out: Path, folder: Path, *, progress: Mode = "
 
     ``folder`` is the cache of embeddings. An interrupted training resumes when its job runs again. After a failed
     training the next job runs. An :class:`InputError` is raised, because the next jobs would fail in the same way.
+    Several processes may run the same jobs into one file: each job is run by one of them.
     """
     repair(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(jobs, start=1):
         title = f"{number}/{len(jobs)} {job}:"
+        unfinished = Unfinished(job, out.parent)
         try:
-            result = isolation.run_isolated(_load_and_run, job, folder, out.parent, progress=progress, title=title)
+            with exclusive(unfinished.claim):
+                if job.is_in(read_results(out)):
+                    yield Outcome(job, None, elsewhere="another process has run it")
+                    continue
+                result = isolation.run_isolated(_load_and_run, job, folder, out.parent, progress=progress, title=title)
+                append_result(out, result)
+                unfinished.remove()
+        except LockedError:
+            yield Outcome(job, None, elsewhere="another process runs it")
         except (TrainingError, isolation.CrashError) as error:
             yield Outcome(job, None, str(error))
-            continue
-        append_result(out, result)
-        Unfinished(job, out.parent).remove()
-        yield Outcome(job, result)
+        else:
+            yield Outcome(job, result)
 
 
 def run_job(

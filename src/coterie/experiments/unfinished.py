@@ -48,6 +48,7 @@ class Unfinished:
         identity = json.dumps([job.to_dict(), coterie.__version__], sort_keys=True)
         name = hashlib.sha256(identity.encode()).hexdigest()[:16]
         self.checkpoint = results / _FOLDER / f"{name}.safetensors"
+        self.claim = results / name  # only its lock file exists, while a process runs the job
         self._curve = self.checkpoint.with_suffix(".json")
 
     def begin(self) -> tuple[Spent, list[Point]]:
