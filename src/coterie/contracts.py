@@ -259,6 +259,10 @@ class Objective(nn.Module, ABC):
         return {name: value for name, value in self.state_dict().items() if name not in frozen}
 
     def evaluation_copy(self) -> Self:
-        """Return a copy that shares network and weights but has its own buffers: fitting it changes nothing here."""
-        shared = {id(part): part for part in (*self.network.modules(), *self.parameters())}
+        """Return a copy that shares all but the buffers (network, weights, settings): fitting it changes nothing here.
+
+        The settings name the encoder, which may be a large object of the user's, or one that cannot be copied.
+        """
+        settings = [value for value in vars(self).values() if hasattr(value, "get_params")]
+        shared = {id(part): part for part in (*self.network.modules(), *self.parameters(), *settings)}
         return copy.deepcopy(self, shared)

@@ -53,6 +53,14 @@ def test_the_texts_are_encoded_once_and_in_batches(topics):
     assert client.sizes[3:] == [2, 8]  # two probes, and some texts to compare with their vectors
 
 
+@pytest.mark.parametrize("method", [coterie.Refine, coterie.SCCL, coterie.DEC])
+def test_a_method_that_trains_encodes_the_texts_once_too(method):
+    client = Client()
+    texts = [f"text {'ab'[i % 2]} {i}" for i in range(300)]
+    method(n_clusters=2, encoder=client, epochs=2, epoch_steps=1, guard="off").fit(texts)
+    assert client.sizes == [2, 300]
+
+
 def test_a_method_that_trains_learns_a_layer_above_it(topics):
     model = coterie.SCCL(n_clusters=3, encoder=letter_counts, epochs=1, max_steps=2, batch_size=20).fit(topics[0])
     np.testing.assert_array_equal(model.predict(topics[0]), model.labels_)

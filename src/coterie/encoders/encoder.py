@@ -24,6 +24,7 @@ from coterie.errors import InputError
 from coterie.hyper import check_settings, document_settings, settings
 from coterie.progress import track
 from coterie.registry import Registry
+from coterie.remembered import memory
 from coterie.spec import format_spec, parse, split_joined
 
 _MOST_IN_ONE_PART = 65_536  # items; more are encoded and cached in parts
@@ -98,10 +99,19 @@ class Encoder(ABC):
         return False
 
     def embed_corpus(self, items: Items) -> Vectors:
-        """Return h (N, D) of all training items; for a slow encoder from the user's cache, if they are there.
+        """Return h (N, D) of all training items, computed once in a fit; for a slow encoder from the user's cache.
 
         Very many items are cached part by part, so that an interrupted run does not encode them again.
         """
+        known = memory("embeddings")
+        if known is None:
+            return self._embed_corpus(items)
+        key = id(self), id(items)
+        if key not in known:
+            known[key] = self, items, self._embed_corpus(items)  # with both, so that no others get their ids
+        return np.asarray(known[key][2])
+
+    def _embed_corpus(self, items: Items) -> Vectors:
         if not self.is_slow:
             return self.embed(items)
         n_bytes = 4 * self.dim * len(items)

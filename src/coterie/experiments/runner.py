@@ -29,6 +29,7 @@ from coterie.datasets import Dataset
 from coterie.datasets.splits import load_split
 from coterie.deep import DeepClusterer
 from coterie.encoders.encoder import ENCODERS
+from coterie.encoders.joined import JoinedEncoder
 from coterie.errors import LockedError, TrainingError
 from coterie.experiments import isolation
 from coterie.experiments.embedding_cache import CachedEncoder
@@ -170,7 +171,8 @@ def _fit(job: Job, data: Dataset, folder: Path, unfinished: Unfinished | None) -
         "random_state": job.seed,
         **job.params,
     }
-    trains_encoder = issubclass(cls, DeepClusterer) and not issubclass(cls, AutoEncoderClusterer)
+    trains_above = issubclass(cls, AutoEncoderClusterer) or isinstance(encoder, JoinedEncoder)
+    trains_encoder = issubclass(cls, DeepClusterer) and not trains_above
     cached = CachedEncoder(inner=encoder, folder=folder)
     if not trains_encoder:
         cached.fit(rows.unique).embed(rows.unique)  # now, so that `seconds` never includes the embedding

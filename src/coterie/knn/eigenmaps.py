@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from coterie.contracts import Vectors
+from coterie.errors import InputError
 from coterie.knn.graph import knn_graph
 
 _WEAK = 1e-6  # weight of a link between rows that need not be similar
 _DENSE = 200  # rows up to which all eigenvectors are computed
+_RESTARTS = 500  # of Lanczos' method; distinct eigenvalues need some dozens
+_MOST_DENSE = 4000  # where they must be: half a minute
 
 
 def laplacian_eigenmaps(x: Vectors, n_coordinates: int, *, n_neighbors: int, seed: int) -> NDArray[np.float64]:
@@ -24,13 +29,23 @@ def laplacian_eigenmaps(x: Vectors, n_coordinates: int, *, n_neighbors: int, see
     w = _neighbor_weights(x, n_neighbors)
     scale = 1 / np.sqrt(np.asarray(w.sum(axis=1)).ravel())  # (N,)
     smooth = (diags_array(scale) @ w @ diags_array(scale)).tocsr()
-    n = len(x)
-    if n <= max(_DENSE, n_coordinates + 1):
-        vectors = np.linalg.eigh(smooth.toarray())[1]
-    else:
-        start = np.random.default_rng(seed).uniform(-1, 1, n)
-        vectors = eigsh(smooth, n_coordinates, which="LA", v0=start, ncv=min(n, max(2 * n_coordinates + 1, 40)))[1]
-    return np.asarray(scale[:, None] * vectors[:, ::-1][:, :n_coordinates])
+    start = np.random.default_rng(seed).uniform(-1, 1, len(x))
+    return np.asarray(scale[:, None] * _largest_eigenvectors(smooth, n_coordinates, start)[:, ::-1])
+
+
+def _largest_eigenvectors(a: csr_matrix, n_vectors: int, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the eigenvectors (N, n) of ``a`` (N, N) with the largest eigenvalues, in ascending order."""
+    n = a.shape[0]
+    if n > max(_DENSE, n_vectors + 1):
+        n_basis = min(n, max(2 * n_vectors + 1, 40))
+        with suppress(ArpackNoConvergence):  # eigenvalues may be nearly equal, which this method does not tell apart
+            return np.asarray(eigsh(a, n_vectors, which="LA", v0=start, ncv=n_basis, maxiter=_RESTARTS)[1])
+    if n > _MOST_DENSE:
+        raise InputError(
+            f"The neighbor graph of these {n:,} items has no clear structure: its eigenvectors were not found. Many "
+            "items may be alike. Use another method, such as kmeans or neighbors."
+        )
+    return np.asarray(np.linalg.eigh(a.toarray())[1][:, -n_vectors:])
 
 
 def _neighbor_weights(x: Vectors, n_neighbors: int) -> csr_matrix:

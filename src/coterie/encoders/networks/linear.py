@@ -54,6 +54,10 @@ class LinearNetwork(Network):
         """Return h (N, D)."""
         return np.asarray(self.encode(self.prepare(items)).numpy())
 
+    def embed_corpus(self, items: Items, prepared: Prepared, encoded: Vectors | None = None) -> Vectors:
+        """Return h (N, D) of the training items; their fixed embeddings are not computed again."""
+        return np.asarray(self.encode(torch.as_tensor(prepared)).numpy())
+
     def decoder(
         self, n_layers: int | None = None, *, tied: bool = True, vocabulary: OutputVocabulary = "corpus"
     ) -> Decoder:
