@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from coterie.errors import InputError
 from coterie.fixed_height import in_fixed_chunks
 from coterie.probabilities import Calibration, Merges
 
@@ -135,7 +136,10 @@ class Network(nn.Module):
         self, n_layers: int | None = None, *, tied: bool = True, vocabulary: OutputVocabulary = "corpus"
     ) -> Decoder:
         """Return a new decoder with ``n_layers`` layers, which may share the weights of the encoder (``tied``)."""
-        raise TypeError(f"A {type(self).__name__} has no decoder.")
+        raise InputError(
+            "This method learns to reconstruct items from their embeddings, which the network of this encoder cannot do. "
+            "Use another encoder, such as bundled, or another method, such as refine."
+        )
 
 
 Hook = Callable[[Corpus, int], None]

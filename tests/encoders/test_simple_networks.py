@@ -9,6 +9,7 @@ from coterie.encoders.encoder import make_encoder
 from coterie.encoders.networks.fc import FCNetwork
 from coterie.encoders.networks.frozen import FrozenNetwork
 from coterie.encoders.networks.linear import LinearNetwork
+from coterie.errors import InputError
 from coterie.fixed_height import in_fixed_chunks
 
 
@@ -148,5 +149,5 @@ def test_the_base_network_returns_its_input_and_has_no_decoder():
     network, x = Network(6), random_vectors()
     np.testing.assert_array_equal(network.encode(network.prepare(x)), x)
     assert network.device == torch.device("cpu")
-    with pytest.raises(TypeError, match="A Network has no decoder"):
+    with pytest.raises(InputError, match="reconstruct items from their embeddings, which the network of this encoder"):
         network.decoder()
