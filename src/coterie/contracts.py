@@ -137,7 +137,7 @@ class Network(nn.Module):
     ) -> Decoder:
         """Return a new decoder with ``n_layers`` layers, which may share the weights of the encoder (``tied``)."""
         raise InputError(
-            "This method learns to reconstruct items from their embeddings, which the network of this encoder cannot do. "
+            "This method learns to reconstruct items from their embeddings, which the network of this encoder cannot. "
             "Use another encoder, such as bundled, or another method, such as refine."
         )
 
