@@ -149,5 +149,7 @@ def test_the_base_network_returns_its_input_and_has_no_decoder():
     network, x = Network(6), random_vectors()
     np.testing.assert_array_equal(network.encode(network.prepare(x)), x)
     assert network.device == torch.device("cpu")
-    with pytest.raises(InputError, match="reconstruct items from their embeddings, which the network of this encoder cannot"):
+    with pytest.raises(
+        InputError, match="reconstruct items from their embeddings, which the network of this encoder cannot"
+    ):
         network.decoder()
