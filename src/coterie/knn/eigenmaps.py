@@ -15,8 +15,8 @@ from coterie.knn.graph import knn_graph
 
 _WEAK = 1e-6  # weight of a link between rows that need not be similar
 _DENSE = 200  # rows up to which all eigenvectors are computed
-_RESTARTS = 500  # of Lanczos' method; distinct eigenvalues need some dozens
-_MOST_DENSE = 4000  # where they must be: half a minute
+_MOST_DENSE = 4000  # rows up to which they are computed where Lanczos' method does not find the largest
+_RESTARTS = 500  # of Lanczos' method for so few rows; for more rows scipy's own limit
 
 
 def laplacian_eigenmaps(x: Vectors, n_coordinates: int, *, n_neighbors: int, seed: int) -> NDArray[np.float64]:
@@ -37,9 +37,9 @@ def _largest_eigenvectors(a: csr_matrix, n_vectors: int, start: NDArray[np.float
     """Return the eigenvectors (N, n) of ``a`` (N, N) with the largest eigenvalues, in ascending order."""
     n = a.shape[0]
     if n > max(_DENSE, n_vectors + 1):
-        n_basis = min(n, max(2 * n_vectors + 1, 40))
+        n_basis, restarts = min(n, max(2 * n_vectors + 1, 40)), _RESTARTS if n <= _MOST_DENSE else None
         with suppress(ArpackNoConvergence):  # eigenvalues may be nearly equal, which this method does not tell apart
-            return np.asarray(eigsh(a, n_vectors, which="LA", v0=start, ncv=n_basis, maxiter=_RESTARTS)[1])
+            return np.asarray(eigsh(a, n_vectors, which="LA", v0=start, ncv=n_basis, maxiter=restarts)[1])
     if n > _MOST_DENSE:
         raise InputError(
             f"The neighbor graph of these {n:,} items has no clear structure: its eigenvectors were not found. Many "
