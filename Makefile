@@ -250,9 +250,10 @@ bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
 	$(BIN)/coterie bench run -m spectral,hdbscan -n 3 $(BASELINES)
 	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc $(BASELINES)
 	$(BIN)/coterie bench run -m cc,scan,mice,moco,vascl --precision bfloat16 $(BASELINES)
-	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc -s tweet -n 3 $(BASELINES)
+	$(BIN)/coterie bench run -m sccl --variant simcse --precision bfloat16 $(BASELINES)
+	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc -s tweet,agnews -n 3 $(BASELINES)
 	$(BIN)/coterie bench run -m cc,scan,mice,moco,vascl -s tweet -n 3 --precision bfloat16 $(BASELINES)
-	$(BIN)/coterie bench run -m cc,scan,mice,moco -s digits $(BASELINES)
+	$(BIN)/coterie bench run -m cc,scan,mice,moco -s digits,fashion-mnist-10000 $(BASELINES)
 
 bench-peers: $(READY) $(PEERS)/.ready ## other programs on the same vectors; continues from earlier results
 	$(BIN)/python benchmarks/peers.py ours --sets tweet,agnews,stackoverflow --seeds 3

@@ -5,7 +5,8 @@ A table stands between two marks, `<!-- table: NAME ... -->` and `<!-- end of ta
     refine          `refine` beside k-means and `neighbors`, with all columns (benchmarks/refine.py)
     refine-short    the same for the bundled encoder, beside the best published scores
     promise         whether defaults end below what takes seconds, on parts of data sets (benchmarks/promise.py)
-    baselines RUNS  runs of the experiment all-baselines, beside k-means, `neighbors` and the published scores
+    baselines RUNS  runs of the experiment all-baselines, beside k-means, `neighbors` and the published scores;
+                    `purity` among the runs adds that metric
     images RUNS     the same for all-images
 
     python benchmarks/documents.py  # part of `make benchmarks`
@@ -45,17 +46,18 @@ def fill(text: str) -> str:
     )
 
 
-def beside_baselines(name: str, runs: Sequence[str]) -> str:
+def beside_baselines(name: str, words: Sequence[str]) -> str:
     """Return the table of some runs of an experiment beside k-means and `neighbors`, on the sets that they have."""
     results = read_folder(ROOT / "benchmarks" / "results")
-    chosen = replace(
-        experiment(name), runs=tuple(runs), reference="kmeans", metrics=_METRICS, title=_TITLES[name], note=""
-    )
+    runs = tuple(word for word in words if word != _PURITY)
+    metrics = (*_METRICS, _PURITY) if _PURITY in words else _METRICS
+    chosen = replace(experiment(name), runs=runs, reference="kmeans", metrics=metrics, title=_TITLES[name], note="")
     sets = tuple(collect(chosen, results).sets)
     return make(collect(replace(chosen, runs=(*runs, "kmeans", "neighbors"), sets=sets), results))
 
 
 _METRICS = ("acc", "nmi", "ari")
+_PURITY = "purity"
 _TITLES = {
     "all-baselines": "In percent; kmeans and neighbors are on the bundled encoder",
     "all-images": "In percent; kmeans and neighbors are on pixels",

@@ -130,9 +130,8 @@ def _choose(ranked: Sequence[str], words: Words, pairs: Pairs, n_words: int) -> 
 def _phrases(words: Words, pairs: Pairs) -> dict[str, tuple[str, str]]:
     """Return for each word the phrase in which it mostly occurs, if there is one."""
     phrases: dict[str, tuple[str, str]] = {}
-    for pair, count in sorted(pairs.items(), key=lambda entry: (-entry[1], entry[0])):
-        if count < _MIN_PAIR_COUNT:
-            break
+    frequent = [(pair, count) for pair, count in pairs.items() if count >= _MIN_PAIR_COUNT]
+    for pair, count in sorted(frequent, key=lambda entry: (-entry[1], entry[0])):
         for word in pair:
             if count >= _MIN_PAIR_SHARE * words[word] > 0:
                 phrases.setdefault(word, pair)
@@ -159,5 +158,6 @@ def is_form_of(a: str, b: str) -> bool:
 
 
 def _extends(word: str, other: str) -> bool:
-    stem = other[:-1] if re.search(r"..[^s]s$", other) else other  # gas and pass are not plurals
+    is_plural = len(other) > 3 and other[-1] == "s" and other[-2] != "s"  # gas and pass are not
+    stem = other[:-1] if is_plural else other
     return len(stem) > 2 and word.startswith(stem)

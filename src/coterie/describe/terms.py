@@ -35,7 +35,7 @@ def _words_of(token: str) -> list[str]:
     """Return the token without a possessive ending; scripts without spaces are split into pairs of characters."""
     if not token.isascii() and any(map(is_unspaced, token)):
         return split_words(token)
-    return [_POSSESSIVE.sub("", token)]
+    return [token if token.isalnum() else _POSSESSIVE.sub("", token)]
 
 
 def join_words(words: Sequence[str]) -> str:
