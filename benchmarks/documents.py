@@ -5,6 +5,7 @@ A table stands between two marks, `<!-- table: NAME ... -->` and `<!-- end of ta
     refine          `refine` beside k-means and `neighbors`, with all columns (benchmarks/refine.py)
     refine-short    the same for the bundled encoder, beside the best published scores
     promise         whether defaults end below what takes seconds, on parts of data sets (benchmarks/promise.py)
+    sizes           `refine` on parts of data sets, by the number of texts (benchmarks/promise.py)
     baselines RUNS  runs of the experiment all-baselines, beside k-means, `neighbors` and the published scores;
                     `purity` among the runs adds that metric
     images RUNS     the same for all-images
@@ -66,6 +67,7 @@ TABLES: dict[str, Callable[[Sequence[str]], str]] = {
     "refine": lambda _: refine.table(refine.runs()),
     "refine-short": lambda _: refine.short_table(refine.runs()),
     "promise": lambda _: promise.table(),
+    "sizes": lambda _: promise.table_by_size(),
     "baselines": partial(beside_baselines, "all-baselines"),
     "images": partial(beside_baselines, "all-images"),
 }

@@ -28,7 +28,6 @@ from coterie.deep import DeepClusterer
 from coterie.evaluation.metrics import agreement
 
 RESULTS = Path(__file__).parent / "results" / "promise.jsonl"
-ENCODER = "bundled(max_length=32,precision=bfloat16)"
 UNTRAINED = ("kmeans", "neighbors")
 MAX_LOSS = {"acc": 0.01, "nmi": 0.005}
 
@@ -43,6 +42,12 @@ class LabelSet:
     largest: int = 0  # only so many of the largest classes
     halving: bool = False  # each class has half as many texts as the one before, down to twenty
     held_out: bool = False  # nothing was tuned on it
+    max_length: int = 32  # tokens that the encoder reads
+
+    @property
+    def encoder(self) -> str:
+        """The encoder of all methods."""
+        return f"bundled(max_length={self.max_length},precision=bfloat16)"
 
     def load(self) -> tuple[list[str], np.ndarray]:
         """Return texts and labels, the same in every run."""
@@ -75,7 +80,15 @@ LABEL_SETS = {
     "googlenews-t": LabelSet("googlenews-t", 2500, held_out=True),
     "biomedical": LabelSet("biomedical", 2000, held_out=True),
     "helpdesk": LabelSet("helpdesk", 1325, held_out=True),
+    "bbc-articles": LabelSet("bbc-articles", 2225, held_out=True),
+    "bbc-articles-128": LabelSet("bbc-articles", 2225, held_out=True, max_length=128),
 }
+BY_SIZE = {
+    f"{source}-{n}": LabelSet(source, n)
+    for source in ("agnews", "searchsnippets", "stackoverflow")
+    for n in (250, 500, 1000, 2000, 4000, 8000)
+}
+LABEL_SETS |= BY_SIZE
 
 
 def main() -> None:
@@ -98,7 +111,8 @@ def _run(name: str, method: str, settings: list[str]) -> None:
     key = {"set": name, "method": method, "settings": settings}
     if any(key.items() <= result.items() for result in _results()):
         return
-    texts, true_labels = LABEL_SETS[name].load()
+    label_set = LABEL_SETS[name]
+    texts, true_labels = label_set.load()
     k = int(true_labels.max()) + 1
     cls = METHODS[method]
     rows = check_texts(texts)
@@ -108,7 +122,7 @@ def _run(name: str, method: str, settings: list[str]) -> None:
         labels = rows.expand(evaluation.labels, blank=-1)
         curve.append({"record": evaluation.record, **_scores(true_labels, labels)})
 
-    model = cls(n_clusters=k, encoder=ENCODER, **parse_settings(settings, cls, owner=f"method {method!r}"))
+    model = cls(n_clusters=k, encoder=label_set.encoder, **parse_settings(settings, cls, owner=f"method {method!r}"))
     started = time.process_time()  # of the processor: other programs may run beside it
     if isinstance(model, DeepClusterer):
         model.fit(texts, callback=score)
@@ -118,7 +132,7 @@ def _run(name: str, method: str, settings: list[str]) -> None:
         "n": len(texts),
         "k": k,
         "seconds": round(time.process_time() - started),
-        "encoder": ENCODER,
+        "encoder": label_set.encoder,
         "version": coterie.__version__,
     }
     result |= _scores(true_labels, model.labels_)
@@ -146,10 +160,24 @@ def table() -> str:
     """Return ACC / NMI of every result and of its epoch with the highest NMI, and whether the promise is kept."""
     head = "| set | N | K | k-means | neighbors | method | ACC / NMI | kept | best epoch | promise | seconds |"
     results, names = _results(), list(LABEL_SETS)
-    trained = [result for result in results if result["method"] not in UNTRAINED]
+    trained = [r for r in results if r["method"] not in UNTRAINED and r["set"] not in BY_SIZE]
     trained.sort(key=lambda result: (result["method"] != "refine", result["method"], names.index(result["set"])))
     rows = [_row(result, {r["method"]: r for r in results if r["set"] == result["set"]}) for result in trained]
     return "\n".join([head, "|---|--:|--:|--:|--:|---|--:|---|--:|---|--:|", *rows])
+
+
+def table_by_size() -> str:
+    """Return ACC / NMI of k-means, `neighbors` and `refine` on random parts of data sets, by the number of texts."""
+    by_key = {(r["set"], r["method"]): r for r in _results() if not r["settings"]}
+    rows = []
+    for name, label_set in BY_SIZE.items():
+        if found := by_key.get((name, "refine")):
+            start = by_key[name, "neighbors"]
+            gain = " / ".join(f"{100 * (found[metric] - start[metric]):+.1f}" for metric in MAX_LOSS)
+            pairs = [_pair(by_key[name, method]) for method in (*UNTRAINED, "refine")]
+            rows.append([label_set.source, found["n"], found["k"], *pairs, gain, found["seconds"]])
+    head = "| set | N | K | k-means | neighbors | refine | gain over neighbors | seconds |"
+    return "\n".join([head, "|---|--:|--:|--:|--:|--:|--:|--:|", *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
 def _row(result: dict[str, Any], of_set: dict[str, dict[str, Any]]) -> str:

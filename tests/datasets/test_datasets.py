@@ -127,7 +127,7 @@ def test_helpdesk_is_as_described(helpdesk):
     assert all(text.strip() for text in helpdesk.texts)
 
 
-@pytest.fixture(scope="module", params=[*PUBLISHED, "bbc", "bbc-6000"])
+@pytest.fixture(scope="module", params=[*PUBLISHED, "bbc", "bbc-6000", "bbc-articles"])
 def benchmark_set(request, benchmark_data):
     return benchmark_data(request.param)
 
@@ -170,6 +170,14 @@ def test_bbc_has_2225_articles_of_five_classes(benchmark_data):
         articles = [name for name in archive.namelist() if re.fullmatch(r"bbc/\w+/\d+\.txt", name)]
     assert len(articles) == 2225
     assert benchmark_data("bbc").label_names == sorted({name.split("/")[1] for name in articles})
+
+
+@pytest.mark.data
+def test_sentences_of_bbc_are_those_of_its_articles(benchmark_data):
+    articles, sentences = benchmark_data("bbc-articles"), benchmark_data("bbc")
+    assert articles.label_names == sentences.label_names
+    words = [re.sub("[\"']", "", " ".join(data.texts)).split() for data in (articles, sentences)]  # ends take quotes
+    assert words[0] == words[1]
 
 
 @pytest.mark.data

@@ -1,10 +1,11 @@
-"""BBC: sentences of news articles, and a sample of them."""
+"""BBC: sentences of news articles, a sample of them, and the whole articles."""
 
 from __future__ import annotations
 
 import io
 import re
 import zipfile
+from collections.abc import Iterator
 
 from coterie.datasets.dataset import DATASETS, TextEntry
 from coterie.datasets.download import RemoteFile
@@ -19,20 +20,27 @@ _TERMS = "non-commercial research only; rights with the BBC"
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"']?\s+(?=[\"'A-Z0-9£$])")
 
 
+def read_articles(data: bytes) -> LabeledTexts:
+    """Return the whole articles, each in one line."""
+    return [(folder, " ".join(paragraphs)) for folder, paragraphs in _articles(data)]
+
+
 def read_sentences(data: bytes) -> LabeledTexts:
     """Return the sentences of all articles, each with the class of its article, as in ClusterBERT."""
-    rows = []
+    return [(folder, sentence) for folder, paragraphs in _articles(data) for sentence in _sentences(paragraphs)]
+
+
+def _articles(data: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Yield the class and the paragraphs of each article, in the order of the names of their files."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for name in sorted(archive.namelist()):
             folder, _, file = name.removeprefix("bbc/").partition("/")
             if file.endswith(".txt"):
                 article = archive.read(name).decode("latin-1")
-                rows += [(folder, sentence) for sentence in _sentences(article)]
-    return rows
+                yield folder, [" ".join(paragraph.split()) for paragraph in article.split("\n\n")]
 
 
-def _sentences(article: str) -> list[str]:
-    paragraphs = [" ".join(paragraph.split()) for paragraph in article.split("\n\n")]
+def _sentences(paragraphs: list[str]) -> list[str]:
     sentences = [sentence.strip() for paragraph in paragraphs for sentence in _SENTENCE_END.split(paragraph)]
     return [sentence for sentence in sentences if sentence]
 
@@ -64,5 +72,17 @@ DATASETS.register(
         files=(_ARCHIVE,),
         order=71,
         read=read_sample,
+    )
+)
+DATASETS.register(
+    TextEntry(
+        name="bbc-articles",
+        title="BBC, whole news articles",
+        terms=_TERMS,
+        n_items=2225,
+        n_clusters=5,
+        files=(_ARCHIVE,),
+        order=72,
+        read=read_articles,
     )
 )
