@@ -32,10 +32,10 @@ from coterie.encoders.encoder import make_encoder
 from coterie.evaluation.metrics import agreement
 from coterie.knn.graph import knn_graph
 from coterie.methods.refine import Refine
-from promise import ENCODER, LABEL_SETS
+from promise import BY_SIZE, LABEL_SETS
 
 RESULTS = Path(__file__).parent / "results" / "guard.jsonl"
-TUNED_ON = [name for name, label_set in LABEL_SETS.items() if not label_set.held_out]
+TUNED_ON = [name for name, of in LABEL_SETS.items() if not of.held_out and name not in BY_SIZE]
 SMALL: dict[str, Any] = {"trainable_layers": 0, "epochs": 4}
 TRAININGS: dict[str, dict[str, Any]] = {
     "default": SMALL,
@@ -104,7 +104,7 @@ def _run(name: str) -> None:
         return
     texts, true_labels = LABEL_SETS[name].load()
     k, rows = int(true_labels.max()) + 1, check_texts(texts)
-    h = make_encoder(ENCODER).embed(rows.unique)
+    h = make_encoder(LABEL_SETS[name].encoder).embed(rows.unique)
     evidence = _evidence(Corpus(rows.unique, torch.from_numpy(h), torch.from_numpy(rows.counts)), k)
     vectors = dict(zip(rows.unique, h, strict=True))
 
@@ -120,10 +120,17 @@ def _run(name: str) -> None:
             epochs.append({"acc": round(scores["acc"], 4), "nmi": round(scores["nmi"], 4), **point})
 
         settings = TRAININGS[training]
-        encoder = ENCODER if settings["trainable_layers"] else known
+        encoder = LABEL_SETS[name].encoder if settings["trainable_layers"] else known
         model = Refine(n_clusters=k, encoder=encoder, epoch_steps=30, patience=None, **settings)
         model.fit(texts, callback=record)
-        result = {"set": name, "training": training, "k": k, "n": len(texts), "encoder": ENCODER, "epochs": epochs}
+        result = {
+            "set": name,
+            "training": training,
+            "k": k,
+            "n": len(texts),
+            "encoder": LABEL_SETS[name].encoder,
+            "epochs": epochs,
+        }
         with RESULTS.open("a", encoding="utf-8") as file:
             file.write(json.dumps(result) + "\n")
         print(name, training, [round(100 * point["nmi"], 1) for point in epochs], flush=True)

@@ -22,6 +22,7 @@ from coterie.clustering.kmeans import kmeans_centers, squared_distances
 from coterie.contracts import Batch, Corpus, Stage
 from coterie.deep import DeepClusterer
 from coterie.encoders.bundled import BundledEncoder
+from coterie.encoders.engine.device import Precision
 from coterie.training.optimizer import Optimizer
 from timing import best_seconds
 
@@ -32,12 +33,14 @@ REFERENCE = "sccl"
 Step = Callable[[], None]
 
 
-def make_steps(method: str, texts: list[str], layers: int | None) -> dict[str, Step]:
-    """Return a training step for every stage of ``method``. All of them train the same objective."""
+def make_steps(
+    method: str, texts: list[str], layers: int | None, *, n_rows: int = BATCH, precision: Precision = "float32"
+) -> dict[str, Step]:
+    """Return a training step of ``n_rows`` for every stage of ``method``. All of them train the same objective."""
     cls = METHODS[method]
     assert issubclass(cls, DeepClusterer)
     torch.manual_seed(0)
-    encoder = BundledEncoder(max_length=32, precision="float32")
+    encoder = BundledEncoder(max_length=32, precision=precision)
     model = cls(n_clusters=K, trainable_layers=layers, encoder=encoder)
     network = model.build_network(encoder)
     objective = model.build_objective(network)
@@ -56,7 +59,7 @@ def make_steps(method: str, texts: list[str], layers: int | None) -> dict[str, S
     optimizer = Optimizer(
         objective, encoder_lr=model.encoder_lr, head_lr=model.head_lr, schedule="constant", max_grad_norm=None
     )
-    rows = torch.arange(0, len(texts), len(texts) // BATCH)
+    rows = torch.arange(0, len(texts), len(texts) // n_rows)[:n_rows]
     batch = Batch(rows, prepared[rows], tuple(prepared[rows.roll(n)] for n in range(1, objective.n_augmented + 1)))
 
     def make_step(stage: Stage) -> Step:

@@ -1,12 +1,17 @@
-"""The environment for threads: the user's settings stay, and a container's quota counts."""
+"""The environment for threads: the user's settings stay, and a container's quota counts. Freed memory is kept."""
 
 import os
+import platform
+import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
+import torch
 
-from coterie import machine
+from coterie import SCCL, machine
+from coterie.training import trainer
 
 
 @pytest.fixture
@@ -79,3 +84,40 @@ def test_processes_of_torchrun_do_not_repeat_the_advice_of_torch(root, given):
     environment = {"TORCHELASTIC_RUN_ID": "none", **given}
     machine.set_threads(environment)
     assert environment["TORCH_CPP_LOG_LEVEL"] == given.get("TORCH_CPP_LOG_LEVEL", "ERROR")
+
+
+def page_faults(n_tensors):
+    """The page faults of tensors of 100 MB, one after the other."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(n_tensors):
+        torch.ones(25_000_000)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these settings")
+def test_freed_memory_is_kept_while_training_and_not_longer(monkeypatch):
+    for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"):
+        monkeypatch.delenv(name, raising=False)
+    with machine.freed_memory_kept():
+        page_faults(12)  # small blocks may take the place of the first ones
+        assert page_faults(5) < 60_000  # of 122,000 pages
+    if page_faults(5) < 100_000:
+        pytest.skip("this system gives memory in huge pages")
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=0")
+    with machine.freed_memory_kept():
+        assert page_faults(5) > 100_000  # the user's setting stays
+
+
+def test_a_training_keeps_freed_memory(monkeypatch):
+    entered = []
+
+    @contextmanager
+    def watched():
+        entered.append(True)
+        yield
+
+    monkeypatch.setattr(trainer, "freed_memory_kept", watched)
+    SCCL(n_clusters=2, encoder="tfidf", epochs=1).fit(
+        ["one cat", "two cats", "a dog", "the dogs", "my cat", "your dog"]
+    )
+    assert entered == [True]

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from coterie.contracts import Batch, Corpus, Labels, Objective, Prepared, Stage, Vectors
 from coterie.errors import TrainingError, TrainingStopped
+from coterie.machine import freed_memory_kept
 from coterie.progress import Advance, expect, track
 from coterie.seeding import seeded
 from coterie.training import distributed
@@ -132,7 +133,8 @@ class Run:
 
     def train(self) -> list[Record]:
         """Train until the plan ends, the objective converges, or the guard stops; restore the guard's best state."""
-        with distributed.stopping_together(self._stop_message), track("Training", self.total) as advance:
+        in_step = distributed.stopping_together(self._stop_message)
+        with in_step, freed_memory_kept(), track("Training", self.total) as advance:
             self._begin()
             with interruptible() as stop_requested, distributed.divided(self):
                 advance(self.step)
