@@ -54,6 +54,8 @@ def beside_baselines(name: str, words: Sequence[str]) -> str:
     metrics = (*_METRICS, _PURITY) if _PURITY in words else _METRICS
     chosen = replace(experiment(name), runs=runs, reference="kmeans", metrics=metrics, title=_TITLES[name], note="")
     sets = tuple(collect(chosen, results).sets)
+    if not sets:
+        return "Not measured yet."
     return make(collect(replace(chosen, runs=(*runs, "kmeans", "neighbors"), sets=sets), results))
 
 

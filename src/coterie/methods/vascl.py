@@ -38,6 +38,8 @@ class VaSCL(DeepClusterer, name="vascl"):
     assign_by: Literal["method", "mixture"] = hyper(
         "method", "labels by k-means, or by a mixture over the trained vectors as in `neighbors`"
     )
+    encoder_lr: float = hyper(5e-6, "learning rate of the encoder, as in the paper", ge=0)
+    head_lr: float = hyper(5e-4, "learning rate of the projection, as in the paper", ge=0)
     n_neighbors: int = hyper(0, "views are of one of so many nearest texts; 0: of the text itself", symbol="k", ge=0)
     temperature: float = hyper(0.05, "temperature of both contrasts", symbol="τ", eq="2, 5", gt=0)
     neighborhood_size: int = hyper(16, "nearest texts of the batch in a neighborhood", symbol="|N|", eq="3", ge=1)
