@@ -80,7 +80,7 @@ class Trainer:
         on_epoch: Callable[[list[Record]], None] | None = None,
     ) -> list[Record]:
         """Train ``objective`` in place and return a record for every epoch."""
-        with seeded(self.seed):
+        with seeded(self.seed), freed_memory_kept():
             objective.initialize(corpus, self.seed)
             run = Run(
                 self, objective, corpus, views, guard,
@@ -133,8 +133,7 @@ class Run:
 
     def train(self) -> list[Record]:
         """Train until the plan ends, the objective converges, or the guard stops; restore the guard's best state."""
-        in_step = distributed.stopping_together(self._stop_message)
-        with in_step, freed_memory_kept(), track("Training", self.total) as advance:
+        with distributed.stopping_together(self._stop_message), track("Training", self.total) as advance:
             self._begin()
             with interruptible() as stop_requested, distributed.divided(self):
                 advance(self.step)
