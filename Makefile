@@ -242,16 +242,17 @@ clean: ## remove .venv, caches and build files
 
 BASELINES := --preset cpu -o benchmarks/results/baselines.jsonl
 bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
-	for variant in bow tfidf tfidf-2000 sif umap; do \
+	for variant in bow tfidf tfidf-2000 sif sif-ppmi umap; do \
 	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 $(BASELINES); done
+	$(BIN)/coterie bench run -m neighbors --variant sif-ppmi -n 3 $(BASELINES)
 	$(BIN)/coterie bench run -m hacsd,agglomerative $(BASELINES)
 	$(BIN)/coterie bench run -m hacsd --variant glove $(BASELINES)
 	$(BIN)/coterie bench run -m hacsd --variant iterative -n 3 $(BASELINES)
 	$(BIN)/coterie bench run -m spectral,hdbscan -n 3 $(BASELINES)
-	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc $(BASELINES)
+	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc -n 3 $(BASELINES)
+	$(BIN)/coterie bench run -m selftrain,stcc --variant glove $(BASELINES)
 	$(BIN)/coterie bench run -m cc,scan,mice,moco,vascl --precision bfloat16 $(BASELINES)
 	$(BIN)/coterie bench run -m sccl --variant simcse --precision bfloat16 $(BASELINES)
-	$(BIN)/coterie bench run -m dec,idec,selftrain,stcc -s tweet,agnews -n 3 $(BASELINES)
 	$(BIN)/coterie bench run -m cc,scan,mice,moco,vascl -s tweet -n 3 --precision bfloat16 $(BASELINES)
 	$(BIN)/coterie bench run -m cc,scan,mice,moco -s digits,fashion-mnist-10000 $(BASELINES)
 

@@ -2,13 +2,11 @@
 
 import os
 import platform
-import resource
 import subprocess
 import sys
 from contextlib import contextmanager
 
 import pytest
-import torch
 
 from coterie import SCCL, machine
 from coterie.training import trainer
@@ -86,26 +84,43 @@ def test_processes_of_torchrun_do_not_repeat_the_advice_of_torch(root, given):
     assert environment["TORCH_CPP_LOG_LEVEL"] == given.get("TORCH_CPP_LOG_LEVEL", "ERROR")
 
 
-def page_faults(n_tensors):
-    """The page faults of tensors of 100 MB, one after the other."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(n_tensors):
-        torch.ones(25_000_000)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+HELD_MEMORY = """
+from pathlib import Path
+import torch
+from coterie import machine
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 // 1_000_000  # MB
+
+before = held()
+with machine.freed_memory_kept():
+    torch.ones(50_000_000)  # 200 MB, freed at once
+    print(held() - before)
+print(held() - before)
+"""
+
+
+def held_after_200_mb_are_freed(**settings):
+    """Return the MB that a fresh process holds then: within a block that keeps freed memory, and after it."""
+    freeing = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
+    environment = {name: value for name, value in os.environ.items() if name not in freeing} | settings
+    shown = subprocess.run(
+        [sys.executable, "-c", HELD_MEMORY], env=environment, check=True, capture_output=True, text=True
+    )
+    return [int(number) for number in shown.stdout.split()]
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these settings")
-def test_freed_memory_is_kept_while_training_and_not_longer(monkeypatch):
-    for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"):
-        monkeypatch.delenv(name, raising=False)
-    with machine.freed_memory_kept():
-        page_faults(12)  # small blocks may take the place of the first ones
-        assert page_faults(5) < 60_000  # of 122,000 pages
-    if page_faults(5) < 100_000:
-        pytest.skip("this system gives memory in huge pages")
-    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=0")
-    with machine.freed_memory_kept():
-        assert page_faults(5) > 100_000  # the user's setting stays
+def test_freed_memory_is_kept_while_training_and_not_longer():
+    within, after = held_after_200_mb_are_freed()
+    assert within > 150
+    assert after < 50
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these settings")
+def test_what_the_user_has_set_for_freed_memory_stays():
+    within, _ = held_after_200_mb_are_freed(GLIBC_TUNABLES="glibc.malloc.check=0")
+    assert within < 50
 
 
 def test_a_training_keeps_freed_memory(monkeypatch):

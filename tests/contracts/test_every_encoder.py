@@ -44,6 +44,7 @@ def fitted(topics, tiny_bert):
         "transformer": f"transformer:{tiny_bert}",
         "joined": f"transformer:{tiny_bert}+tfidf",
         "umap": "umap:tfidf",
+        "cnn": "cnn:ppmi",  # vectors trained on the texts; `sif` reads GloVe's
         "custom": letter_counts,
     }
     encoders = {}

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from coterie.encoders.bow import BowEncoder
+from coterie.encoders.cnn import CNNEncoder
+from coterie.encoders.encoder import EncoderState
 from coterie.encoders.sif import SifEncoder
 from coterie.encoders.tfidf import TfidfEncoder
 from coterie.errors import InputError, MissingExtraError, NotFittedError
@@ -28,10 +30,10 @@ def test_only_the_most_frequent_words_are_kept(encoder):
     assert encoder.fit(TEXTS).state().words["vocabulary"] == ["green", "red"]
 
 
-@pytest.mark.parametrize("cls", [BowEncoder, TfidfEncoder])
-def test_texts_without_words_are_refused(cls):
+@pytest.mark.parametrize("encoder", [BowEncoder(), TfidfEncoder(), SifEncoder(vectors="ppmi")])
+def test_texts_without_words_are_refused(encoder):
     with pytest.raises(InputError, match="finds no word of two letters"):
-        cls().fit(["a", "?", "🙂"])
+        encoder.fit(["a", "?", "7"])
 
 
 @pytest.mark.parametrize("cls", [BowEncoder, TfidfEncoder, SifEncoder])
@@ -90,3 +92,64 @@ def test_missing_word_vectors_are_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"coterie\[glove\]"):
         SifEncoder().fit(["red"])
+
+
+COMPANY = ["dogs bark loudly", "cats purr loudly", "dogs bark often", "cats purr often"]
+
+
+def test_vectors_trained_on_the_texts_are_the_directions_of_their_ppmi():
+    encoder = SifEncoder(vectors="ppmi").fit(COMPANY)
+    known = encoder._loaded()
+    words = list(known.row)
+    pairs = np.array([[sum({a, b} <= set(t.split()) for t in COMPANY) * (a != b) for b in words] for a in words])
+    total = pairs.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        ppmi = np.maximum(np.log(pairs * pairs.sum() / np.outer(total, total)), 0)
+    values, directions = np.linalg.eigh(ppmi)
+    kept = np.argsort(-abs(values))[: len(words) - 1]
+    expected = directions[:, kept] * np.sqrt(abs(values[kept]))
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(known.vectors @ known.vectors.T, expected @ expected.T, atol=1e-5)
+
+
+def test_vectors_trained_on_the_texts_need_no_package_and_leave_out_words_that_occur_once(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    texts = [*COMPANY, "hapax"]
+    encoder = SifEncoder(vectors="ppmi", vector_size=3).fit(texts)
+    h = encoder.embed(texts)
+    assert h.shape == (5, encoder.dim) == (5, 3)
+    np.testing.assert_array_equal(h[4], 0)
+    assert h[:4].any(axis=1).all()
+    assert encoder.outside_sources() == []
+
+
+@pytest.mark.parametrize("cls", [SifEncoder, CNNEncoder])
+def test_vectors_trained_on_the_texts_are_saved(cls):
+    encoder = cls(vectors="ppmi").fit(COMPANY)
+    copy = cls(vectors="ppmi")
+    copy.restore(encoder.state())
+    np.testing.assert_array_equal(copy.embed(COMPANY), encoder.embed(COMPANY))
+    assert copy.fingerprint() == encoder.fingerprint() == ""
+
+
+@pytest.mark.parametrize("texts", [["one"], ["one", "two"], ["same same same"], ["one", "?"], ["今日は", "🙂"]])
+def test_texts_that_share_no_context_have_finite_embeddings(texts):
+    assert np.isfinite(SifEncoder(vectors="ppmi").fit(texts).embed(texts)).all()
+
+
+@pytest.mark.parametrize("vectors", [np.zeros((9, 2), np.float32), np.zeros(3, np.float32)])
+def test_saved_vectors_that_do_not_belong_to_the_words_are_refused(vectors):
+    state = SifEncoder(vectors="ppmi").fit(COMPANY).state()
+    with pytest.raises(InputError, match="There are 6 words, but their vectors have the shape"):
+        SifEncoder(vectors="ppmi").restore(EncoderState(state.tensors | {"vectors": vectors}, state.words))
+
+
+def test_vectors_trained_on_the_texts_know_scripts_without_spaces():
+    weather, food = ["今日は天気が良い", "明日は天気が悪い"] * 3, ["寿司を食べる", "毎日寿司を食べる"] * 3
+    h = SifEncoder(vectors="ppmi").fit([*weather, *food]).embed(["天気", "天気が", "寿司"])
+    assert np.linalg.norm(h[0] - h[1]) < np.linalg.norm(h[0] - h[2])
+
+
+def test_vectors_trained_on_the_texts_need_texts_first():
+    with pytest.raises(NotFittedError, match="has no word vectors yet"):
+        _ = SifEncoder(vectors="ppmi").dim

@@ -45,7 +45,7 @@ def _other_scripts(texts: Sequence[str]) -> str:
     return (
         f"{_of(found, texts)} {verb} not in Latin script, and this encoder was trained on English: it cannot tell "
         f"{them} apart from others, whatever the confidence. Use a multilingual encoder "
-        "(transformer:FOLDER_OR_HUB_ID)."
+        "(transformer:FOLDER_OR_HUB_ID), or sif:ppmi, which learns the words of these texts."
     )
 
 

@@ -8,6 +8,7 @@ from all texts at intervals:
 Paper: https://aclanthology.org/W19-4322 - Code: https://github.com/hadifar/stc_clustering
 
 Departure: those of DEC (methods/dec.py); the target is updated every epoch, with Adam instead of SGD.
+Departure: word vectors are trained on the texts, by PPMI; the paper's are word2vec's, of more texts of the domain.
 Departure: embeddings are scaled by one factor, not each dimension to 0..1. All texts are used, not 90 % of them.
 """
 
@@ -24,7 +25,7 @@ from coterie.methods.dec import DECObjective
 class SelfTrain(AutoEncoderClusterer, name="selftrain"):
     """DEC on weighted means of word vectors."""
 
-    encoder: EncoderLike = hyper("sif", "encoder of the items: a name, name:value, name(setting=value), or object")
+    encoder: EncoderLike = hyper("sif:ppmi", "encoder of the items: a name, name:value, name(setting=value), or object")
     latent_dim: int | None = hyper(20, "width of the code; none: K + 1", symbol="d", ge=1)
 
     def build_objective(self, network: Network) -> Objective:

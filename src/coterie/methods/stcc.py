@@ -8,7 +8,8 @@ on word vectors learns to predict the code, and k-means clusters its last hidden
 
 Paper: https://arxiv.org/abs/1701.00185 - Code: https://github.com/jacoxu/STC2
 
-Departure: word vectors are GloVe's and stay fixed; those of the official code are trained on the domain, and further.
+Departure: word vectors are trained on the texts, by PPMI, and stay fixed; those of the official code are word2vec's, of
+more texts of the domain, and are trained further.
 Departure: neighbors of the eigenmaps are those by 100 latent dimensions of TF-IDF, with equal weights.
 Departure: Adam instead of AdaGrad. k-means starts from the initial clusters; ``kmeans_restarts`` draws starts.
 """
@@ -38,7 +39,7 @@ _LATENT = 100  # dimensions of TF-IDF by which neighbors are found
 class STCC(DeepClusterer, name="stcc"):
     """A network that learns binary codes of the words, and k-means on its embeddings."""
 
-    encoder: EncoderLike = hyper("cnn", "encoder of the items: a name, name:value, name(setting=value), or object")
+    encoder: EncoderLike = hyper("cnn:ppmi", "encoder of the items: a name, name:value, name(setting=value), or object")
     assign_by: Literal["method", "mixture"] = hyper(
         "method", "labels by k-means, or by a mixture over the trained vectors as in `neighbors`"
     )

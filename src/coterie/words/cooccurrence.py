@@ -34,7 +34,7 @@ def word_vectors(
     """
     sentences = vocabulary.tokenize(texts)
     if source == "ppmi":
-        directions = _ppmi(vocabulary, sentences, dim - 1, seed)
+        directions = ppmi_vectors(vocabulary, sentences, dim - 1, seed)
     elif source == "skipgram":
         directions = _skipgram(vocabulary, sentences, dim - 1, seed)
     else:
@@ -55,7 +55,9 @@ def _log_frequency(vocabulary: Vocabulary, sentences: list[list[str]]) -> NDArra
     return np.asarray((logs - logs.mean()) / (logs.std() or 1.0))
 
 
-def _ppmi(vocabulary: Vocabulary, sentences: list[list[str]], dim: int, seed: int | None) -> NDArray[np.floating]:
+def ppmi_vectors(
+    vocabulary: Vocabulary, sentences: list[list[str]], dim: int, seed: int | None
+) -> NDArray[np.floating]:
     r"""Return vectors (V, at most dim) by SVD of the positive pointwise mutual information.
 
     .. math:: \max\left(0, \log \frac{p(v, w)}{p(v) p(w)}\right)
