@@ -2,11 +2,12 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 
-from coterie.errors import InputError, TrainingError
+from coterie.errors import InputError, RepackedWarning, TrainingError
 from coterie.experiments.isolation import CrashError, run_isolated
 
 PARENT = """
@@ -29,6 +30,13 @@ if __name__ == "__main__":
 
 def fail(error):
     raise error
+
+
+def warn_twice():
+    for _ in range(2):
+        warnings.warn("an archive was repacked", RepackedWarning, stacklevel=1)
+    warnings.warn("of a library", DeprecationWarning, stacklevel=1)
+    return 7
 
 
 def is_alive(pid):
@@ -54,6 +62,14 @@ def test_results_and_errors_come_back_from_another_process():
         run_isolated(fail, InputError("no texts"))
     with pytest.raises(CrashError, match="exit code 3"):
         run_isolated(os._exit, 3)
+
+
+def test_warnings_come_back_as_warnings_and_not_as_lines_of_code(capfd):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert run_isolated(warn_twice) == 7
+    assert [(w.category, str(w.message)) for w in caught] == [(RepackedWarning, "an archive was repacked")]
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

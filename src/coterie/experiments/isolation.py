@@ -6,11 +6,13 @@ import multiprocessing as mp
 import os
 import signal
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
-from coterie.errors import CoterieError, InputError, TrainingError
+from coterie.errors import CoterieError, CoterieWarning, InputError, TrainingError
 from coterie.progress_display import Mode, show_progress
 from coterie.training.interrupt import interruptible
 
@@ -26,7 +28,8 @@ def run_isolated(function: Callable[..., Any], *arguments: Any, progress: Mode =
     """Return ``function(*arguments)``, computed in a new process.
 
     A :class:`TrainingError` of the function is raised again here with the same message, any other
-    :class:`CoterieError` as an :class:`InputError`. ``progress`` says how progress is shown, after ``title``.
+    :class:`CoterieError` as an :class:`InputError`; warnings of coterie are given again, too. ``progress`` says how
+    progress is shown, after ``title``.
     """
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
@@ -37,7 +40,7 @@ def run_isolated(function: Callable[..., Any], *arguments: Any, progress: Mode =
         if stop_requested():
             raise KeyboardInterrupt
         sender.close()  # then the pipe is closed as soon as the process ends
-        status, answer = receiver.recv()
+        status, answer, given = receiver.recv()
         process.join()
     except EOFError:
         process.join()
@@ -48,6 +51,8 @@ def run_isolated(function: Callable[..., Any], *arguments: Any, progress: Mode =
             process.join(_SECONDS_TO_TERMINATE)
             process.kill()
         raise
+    for category, message in given:
+        warnings.warn(message, category, stacklevel=2)
     if status == "input_error":
         raise InputError(answer)
     if status == "training_error":
@@ -66,18 +71,31 @@ def _context() -> Any:
 
 def _run(pipe: Connection, display: tuple[Mode, str], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """Call the function in the new process and send the result, or the message of the error, to the parent."""
+    given: list[tuple[type[Warning], str]] = []
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends Ctrl-C to both processes; the parent decides
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        with show_progress(display[0], title=display[1]):
-            pipe.send(("done", function(*arguments)))
+        with show_progress(display[0], title=display[1]), _warnings_in(given):
+            answer = function(*arguments)
+        pipe.send(("done", answer, given))
     except TrainingError as error:
-        pipe.send(("training_error", str(error)))
+        pipe.send(("training_error", str(error), given))
     except CoterieError as error:
-        pipe.send(("input_error", str(error)))
+        pipe.send(("input_error", str(error), given))
     except (KeyboardInterrupt, BrokenPipeError):  # terminated by the parent, or the parent is gone
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would show a traceback
+
+
+@contextmanager
+def _warnings_in(given: list[tuple[type[Warning], str]]) -> Iterator[None]:
+    """Add the warnings of coterie to ``given``, each once, instead of printing lines of code."""
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            yield
+        finally:
+            own = [(w.category, str(w.message)) for w in caught if issubclass(w.category, CoterieWarning)]
+            given.extend(dict.fromkeys(own))
 
 
 def _end_with_parent() -> None:
