@@ -244,7 +244,7 @@ BASELINES := --preset cpu -o benchmarks/results/baselines.jsonl
 bench-baselines: $(READY) ## the papers' baselines on the papers' data sets
 	for variant in bow tfidf tfidf-2000 sif sif-ppmi umap; do \
 	  $(BIN)/coterie bench run -m kmeans --variant $$variant -n 3 $(BASELINES); done
-	$(BIN)/coterie bench run -m neighbors --variant sif-ppmi -n 3 $(BASELINES)
+	$(BIN)/coterie bench run -m neighbors --variant sif-ppmi $(BASELINES)
 	$(BIN)/coterie bench run -m hacsd,agglomerative $(BASELINES)
 	$(BIN)/coterie bench run -m hacsd --variant glove $(BASELINES)
 	$(BIN)/coterie bench run -m hacsd --variant iterative -n 3 $(BASELINES)
