@@ -61,6 +61,18 @@ def test_before_training_embeddings_are_pixels_independent_of_their_brightness()
     assert (h * darker).sum(axis=1).min() > 0.999
 
 
+def test_the_order_of_the_channels_in_memory_changes_no_feature():
+    torch.manual_seed(0)
+    body, x = SmallResNet(1, width=4, blocks=1), torch.rand(6, 1, 12, 12)
+    h, plain = body(x), torch.nn.Sequential.forward(body, x)
+    torch.testing.assert_close(h, plain, atol=1e-5, rtol=1e-4)
+    weights = list(body.parameters())
+    for gradient, expected in zip(
+        torch.autograd.grad(h[:, 0].sum(), weights), torch.autograd.grad(plain[:, 0].sum(), weights), strict=True
+    ):
+        torch.testing.assert_close(gradient, expected, atol=1e-4, rtol=1e-3)
+
+
 def test_width_and_blocks_are_the_size_of_the_network():
     body = SmallResNet(3, width=4, blocks=2)
     assert body(torch.zeros(2, 3, 9, 9)).shape == (2, body.dim) == (2, 16)

@@ -33,7 +33,7 @@ class BundledEncoder(Transformer, name="bundled"):
             raise MissingExtraError(
                 "The default encoder 'bundled'",
                 "bundled",
-                or_else="name another encoder: transformer:FOLDER_OR_HUB_ID, or sif:ppmi (words only, nothing to install)",
+                or_else="name another encoder: transformer:FOLDER_OR_HUB_ID, or sif:ppmi (only words, needs nothing)",
             )
         folder = Path(spec.submodule_search_locations[0]) / "model"
         for name, expected in FILES.items():
