@@ -85,12 +85,14 @@ def test_processes_of_torchrun_do_not_repeat_the_advice_of_torch(root, given):
 
 
 HELD_MEMORY = """
+import resource
 from pathlib import Path
 import torch
 from coterie import machine
 
 def held():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 // 1_000_000  # MB
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() // 1_000_000  # MB
 
 before = held()
 with machine.freed_memory_kept():
