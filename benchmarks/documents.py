@@ -9,6 +9,8 @@ A table stands between two marks, `<!-- table: NAME ... -->` and `<!-- end of ta
     baselines RUNS  runs of the experiment all-baselines, beside k-means, `neighbors` and the published scores;
                     `purity` among the runs adds that metric
     images RUNS     the same for all-images
+    experiment NAME an experiment of the papers, as on the page of benchmarks
+    paper-runs      the protocols of the papers, before and after training (benchmarks/paper_runs.py)
 
     python benchmarks/documents.py  # part of `make benchmarks`
 """
@@ -21,6 +23,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import paper_runs
 import promise
 import refine
 from coterie.experiments.collection import collect, read_folder
@@ -28,6 +31,7 @@ from coterie.experiments.paper_table import make
 from coterie.experiments.registry import experiment
 
 ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
 _TABLE = re.compile(r"(<!-- table: (?P<name>\S+) ?(?P<arguments>.*?) ?-->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 
@@ -49,7 +53,7 @@ def fill(text: str) -> str:
 
 def beside_baselines(name: str, words: Sequence[str]) -> str:
     """Return the table of some runs of an experiment beside k-means and `neighbors`, on the sets that they have."""
-    results = read_folder(ROOT / "benchmarks" / "results")
+    results = read_folder(RESULTS)
     runs = tuple(word for word in words if word != _PURITY)
     metrics = (*_METRICS, _PURITY) if _PURITY in words else _METRICS
     chosen = replace(experiment(name), runs=runs, reference="kmeans", metrics=metrics, title=_TITLES[name], note="")
@@ -57,6 +61,12 @@ def beside_baselines(name: str, words: Sequence[str]) -> str:
     if not sets:
         return "Not measured yet."
     return make(collect(replace(chosen, runs=(*runs, "kmeans", "neighbors"), sets=sets), results))
+
+
+def of_experiment(words: Sequence[str]) -> str:
+    """Return the table of an experiment, of the runs that have results."""
+    (name,) = words
+    return make(collect(experiment(name), read_folder(RESULTS)), only_measured=True)
 
 
 _METRICS = ("acc", "nmi", "ari")
@@ -72,6 +82,8 @@ TABLES: dict[str, Callable[[Sequence[str]], str]] = {
     "sizes": lambda _: promise.table_by_size(),
     "baselines": partial(beside_baselines, "all-baselines"),
     "images": partial(beside_baselines, "all-images"),
+    "experiment": of_experiment,
+    "paper-runs": lambda _: paper_runs.table(read_folder(RESULTS)),
 }
 
 

@@ -61,7 +61,7 @@ def test_the_tables_in_documents_are_made_from_the_results(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import documents
 
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs" / "methods").glob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = {path.name: path.read_text(encoding="utf-8") for path in pages}
     assert [name for name, text in texts.items() if documents.fill(text) != text] == []
     assert sum("<!-- table: " in text for text in texts.values()) >= 7

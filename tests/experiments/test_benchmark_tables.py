@@ -100,3 +100,16 @@ def test_a_table_takes_the_place_of_the_one_between_its_marks(monkeypatch):
         "<!-- table: names -->\n\n|  |\n\n<!-- end of table -->\n"
     )
     assert documents.fill(documents.fill(text)) == documents.fill(text)
+
+
+def test_a_run_of_a_paper_is_shown_before_training_at_its_end_and_after_it():
+    """With 20 epochs the last tenth are two. Epochs that have no labels count for nothing."""
+    paper_runs = load("paper_runs")
+    (job,) = paper_runs.experiment("tcc-paper").jobs()
+    curve = [{"step": step, "acc": 0.5 + step / 100, "nmi": 0.6} for step in range(22)]
+    curve[1] |= {"acc": None, "nmi": None}
+    more = {"curve": curve, "processor_seconds": 150.0, "peak_gb": 2.04}
+    table = paper_runs.table(paper_runs.Results([job.to_dict() | more]))
+    assert table.splitlines()[2:] == [
+        "| tcc | tweet | dropout | 20 | 21 | 2 | 2.0 | 50.0 / 60.0 | 70.5 / 60.0 | 71.0 / 60.0 | – |"
+    ]
