@@ -48,7 +48,7 @@ def _cells(result: Result) -> list[str]:
     last, theirs = curve[-1], published(result["method"], result["set"])
     return [
         result["set"],
-        result["views"]["file"] if result.get("views") else "dropout",
+        "published" if "views" in result else result["params"]["augmenter"],
         str(len(curve) - 1),
         str(last["step"]),
         f"{result['processor_seconds'] / 60:.0f}" if "processor_seconds" in result else "–",

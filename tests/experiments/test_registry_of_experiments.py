@@ -5,6 +5,7 @@ import pytest
 from coterie.clusterer import METHODS
 from coterie.datasets import DATASETS
 from coterie.errors import InputError
+from coterie.cli.bench_papers import Changes
 from coterie.experiments import registry
 from coterie.experiments.registry import Experiment, experiment, experiments, parse
 
@@ -36,7 +37,8 @@ def test_every_experiment_can_be_run(name):
     else:
         jobs = found.jobs()
         assert jobs
-        assert {job.seed for job in jobs} == set(range(found.seeds))
+        assert {job.seed for job in jobs} == set(range(max(found.seeds, *found.seeds_of.values(), 0)))
+        assert set(found.seeds_of) <= set(found.known_sets)
         assert not found.reference or found.reference in found.known_runs
         runs = {registry.run_of(job) for job in jobs}
         assert runs == set(found.known_runs)
@@ -54,6 +56,18 @@ def test_a_run_that_does_not_exist_yet_is_left_out_and_named():
     assert found.known_runs == ["kmeans"]
     assert found.unknown_runs == ["telepathy", "kmeans/upside-down"]
     assert [job.method for job in found.jobs()] == ["kmeans"]
+
+
+def test_a_data_set_may_have_more_seeds_than_the_others_until_the_command_line_says_how_many():
+    found = Experiment("x", "X", runs=("kmeans",), sets=("tweet", "agnews"), seeds_of={"tweet": 3})
+    assert [(job.dataset, job.seed) for job in found.jobs()] == [
+        ("tweet", 0),
+        ("agnews", 0),
+        ("tweet", 1),
+        ("tweet", 2),
+    ]
+    two = Changes(seeds=2).apply(found).jobs()
+    assert [(job.dataset, job.seed) for job in two] == [("tweet", 0), ("agnews", 0), ("tweet", 1), ("agnews", 1)]
 
 
 def test_settings_are_for_the_methods_that_have_them():

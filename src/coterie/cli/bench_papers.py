@@ -42,6 +42,8 @@ class Changes:
         """Return the experiment with these changes."""
         changed: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
         changed["settings"] = {**experiment.settings, **self.settings}
+        if self.seeds:
+            changed["seeds_of"] = {}
         if self.views:
             changed["views"] = _described(self.views)
         return replace(experiment, **changed)  # what is empty stays as it is

@@ -40,6 +40,7 @@ class Experiment:
     runs: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     seeds: int = 1
+    seeds_of: Mapping[str, int] = field(default_factory=dict)  # of data sets that have another number of seeds
     preset: Preset = "cpu"
     metrics: tuple[str, ...] = ("acc", "nmi")
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the methods that have them
@@ -80,12 +81,13 @@ class Experiment:
         method, variant = split_run(run)
         own = {name: value for name, value in self.settings.items() if name in defaults(METHODS[method])}
         jobs = expand(
-            [method], self.known_sets, self.seeds, self.preset,
+            [method], self.known_sets, max(self.seeds, *self.seeds_of.values(), 0), self.preset,
             variant=variant, overrides=own, split=self.split, encoder=self.encoder, precision=self.precision,
             views=ViewsFile.from_dict(self.views) if self.views else None,
         )  # fmt: skip
         extra = self.kind if self.kind in _EXTRAS else ""
-        return [replace(job, extra=extra, n_clusters=self.n_clusters) for job in jobs]
+        wanted = [job for job in jobs if job.seed < self.seeds_of.get(job.dataset, self.seeds)]
+        return [replace(job, extra=extra, n_clusters=self.n_clusters) for job in wanted]
 
 
 def experiments() -> dict[str, Experiment]:
