@@ -2,10 +2,10 @@
 
 import pytest
 
+from coterie.cli.bench_papers import Changes
 from coterie.clusterer import METHODS
 from coterie.datasets import DATASETS
 from coterie.errors import InputError
-from coterie.cli.bench_papers import Changes
 from coterie.experiments import registry
 from coterie.experiments.registry import Experiment, experiment, experiments, parse
 
