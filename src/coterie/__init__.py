@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # for editors; a method works without a line here
     from coterie.methods.mice import MiCE as MiCE
     from coterie.methods.moco import MoCo as MoCo
     from coterie.methods.neighbors import Neighbors as Neighbors
+    from coterie.methods.refine import Refine as Refine
     from coterie.methods.rstc import RSTC as RSTC
     from coterie.methods.scan import SCAN as SCAN
     from coterie.methods.sccl import SCCL as SCCL

@@ -45,7 +45,7 @@ class Clusterer(
     """Clusters short texts or images, and assigns new ones to the same clusters.
 
     After ``fit``: ``labels_`` (N,) with -1 for blank texts and unreadable images, ``confidence_`` (N,), the second most
-    probable cluster ``second_labels_`` (N,) and its distance in probability ``margin_`` (N,), ``cluster_centers_``
+    probable cluster ``second_labels_`` (N,) and how much less probable it is, ``margin_`` (N,), ``cluster_centers_``
     (K, D), ``clusters_`` (the table that :meth:`describe` returns), ``encoder_`` and ``objective_``.
     """
 

@@ -19,7 +19,8 @@ _INTRO = """# Benchmarks
 Every table and figure of the five papers that has results, ours beside the published scores. This page is made from
 `benchmarks/results/*.jsonl` by `make benchmarks`; do not edit it. `coterie bench run NAME` computes what is missing,
 `coterie bench table NAME` and `coterie bench figure NAME` show a single one. Scores are in percent, mean ± standard
-deviation over seeds. True labels are used for scores only; K is the number of classes."""
+deviation over seeds. True labels are used for scores only; K is the number of classes. Every score is from a line of
+these files, which has its settings, seed and versions."""
 _WITHOUT = ("statistics", "script", "map", "pairs")  # not tables of results
 
 

@@ -7,8 +7,7 @@ The encoder is not trained. The centers minimize the squared distance of each te
 Paper: https://doi.org/10.1109/TIT.1982.1056489 - Code: scikit-learn
 
 Departure: q is our addition, to have a confidence. s is half the median of the gap between the squared distances to
-the nearest and the second nearest center. With this s the mean confidence is close to the accuracy
-(docs/methods/kmeans.md).
+the nearest and the second nearest center.
 """
 
 from __future__ import annotations

@@ -74,7 +74,9 @@ class Neighbors(Clusterer, name="neighbors"):
     em_rounds: int = hyper(15, "rounds of EM at most", ge=1)
     min_df: int = hyper(MIN_DF, "texts that a word must occur in", ge=1)
     max_df: float = hyper(MAX_DF, "largest share of the texts that a word may occur in", gt=0, le=1)
-    use_linkage: Use = hyper("auto", "initial clusters by average linkage; auto: where they are better than k-means")
+    use_linkage: Use = hyper(
+        "auto", "initial clusters by average linkage; auto: beside those by k-means, and the best fit is kept"
+    )
     evenness_penalty: float = hyper(
         EVENNESS_PENALTY,
         "weight of log(K/3) times the entropy of the cluster sizes, subtracted from J in the choice",

@@ -1,4 +1,6 @@
-r"""VaSCL: Virtual Augmentation Supported Contrastive Learning of Sentence Representations (Zhang et al., ACL 2022).
+r"""VaSCL: Virtual Augmentation Supported Contrastive Learning of Sentence Representations.
+
+Zhang et al., Findings of ACL 2022.
 
 Two dropout views of a text are contrasted, and the text is contrasted with a perturbation of its embedding, chosen such
 that it is hard to tell from the nearest neighbors in the batch:

@@ -161,7 +161,7 @@ export class PointMap {
     const mask = this.mask();
     const size = Math.max(1.3, Math.min(3.4, (150 / Math.sqrt(n) + 0.6) * Math.min(1, Math.sqrt(this.width / 700))));
     const common = { x: points.x, y: points.y, mask, radius: Math.min(size * this.zoom ** 0.3, 7), scale: view.scale, shiftX: view.x, shiftY: view.y };
-    raster.draw({ ...common, wanted: 0, colors: packColor(cssVariable("--map-grey")), opacity: 0.55 });
+    raster.draw({ ...common, wanted: 0, colors: packColor(cssVariable("--map-gray")), opacity: 0.55 });
     raster.draw({ ...common, wanted: 1, colors: this.colors, opacity: n > 8000 ? 0.7 : 0.85 });
     raster.show();
   }

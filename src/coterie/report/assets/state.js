@@ -1,4 +1,4 @@
-// What is selected: filters that all parts of the page share. The rest is greyed out, not removed.
+// What is selected: filters that all parts of the page share. The rest is grayed out, not removed.
 import { announce, count } from "./dom.js";
 import { cardOf, n, nameOf, noun, points, textOf } from "./data.js";
 
