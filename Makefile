@@ -10,7 +10,7 @@ LOWEST_TESTS := tests/contracts/test_every_method.py tests/contracts/test_every_
   tests/cli/test_cli.py tests/training/test_resume.py tests/knn
 LOCKED_EXTRAS := bundled,excel,glove,images,parquet,report,scale,umap,word2vec
 comma := ,
-FIGURES := sccl-protocol sccl-paper-tweet clusterbert-figure-3
+FIGURES := sccl-protocol sccl-paper-tweet sccl-paper-views aecl-paper-tweet aecl-paper-views deccrl-paper tcc-paper clusterbert-figure-3
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo docs pages figures test lint types layers check attack licenses lock format clean dist lowest screenshot benchmarks \
