@@ -1,4 +1,4 @@
-"""What assigns in place of a trained objective: the groups without training, or a mixture over trained embeddings.
+"""What assigns in place of a trained objective: the clusters without training, or a mixture over trained embeddings.
 
 Both are objectives of methods that train nothing, fitted to the embeddings of the network, so that new items are
 assigned in the same way and a saved model contains them.

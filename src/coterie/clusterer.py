@@ -24,6 +24,7 @@ from coterie.describe.cluster_table import ClusterTable
 from coterie.describe.quality import cluster_quality
 from coterie.editing import Editable
 from coterie.encoders.encoder import Encoder, EncoderLike, input_type_of, make_encoder
+from coterie.encoders.networks.frozen import FrozenNetwork
 from coterie.errors import ArtifactError, InputError, NotFittedError, UnreadableTextWarning, user_level
 from coterie.estimator import Estimator
 from coterie.fitting import Assignment, Fit, FitOptions, embed_corpus, find_n_clusters, most_probable, row_texts
@@ -138,7 +139,8 @@ class Clusterer(
         """
         rows, h = self._embed(X, column)
         labels = most_probable(self.objective_, h, rows.unique).labels
-        return neighbor_agreement(self.encoder_.embed(rows.unique), labels)
+        is_trained = not isinstance(self.objective_.network, FrozenNetwork)
+        return neighbor_agreement(self.encoder_.embed(rows.unique) if is_trained else h, labels)
 
     def transform(self, X: Any, *, column: str | None = None) -> Vectors:  # noqa: N803
         """Return the embeddings h (N, D); blank texts are NaN."""
@@ -207,8 +209,8 @@ class Clusterer(
         check_settings(self)
         if options.vectors is not None and input_type_of(self.encoder) == "vectors":
             texts = row_texts(X, column, options.vectors)
-            self._fit(options.vectors, None, replace(options, vectors=None))
-            self.clusters_ = self.describe(texts)
+            Clusterer._fit(self, options.vectors, None, replace(options, vectors=None))
+            self.describe_by(texts)
             return self
         options = self._complete_options(X, options)
         with self._progress(), whole(self._parts(), deadline=options.deadline), remembering():
@@ -216,6 +218,7 @@ class Clusterer(
             rows = self._check(X, column, encoder, reset=True)
             seed = self._draw_seed()
             encoder.fit(rows.unique)
+            self.__dict__.pop("objective_", None)  # a fit that fails from here on leaves no model of other settings
             with part("number of clusters"):
                 wanted = 1 if self.finds_n_clusters else self.n_clusters
                 self.n_clusters_, self.n_clusters_curve_ = find_n_clusters(wanted, encoder, rows, seed)

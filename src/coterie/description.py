@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,31 @@ class Described:
         if items is None:
             return self.clusters_
         table = cluster_table(
-            ["" if item is None else str(item) for item in items], self.labels_, self.confidence_, self.n_clusters_,
+            self._row_texts(items), self.labels_, self.confidence_, self.n_clusters_,
             n_examples=n_examples, n_keywords=n_keywords, topics=self._merged_topics(),
             with_keywords=self.encoder_.input_type != "images", quality=self.clusters_.quality(self.n_clusters_),
         )  # fmt: skip
         return self._as_edited(table)
+
+    def describe_by(self, items: Sequence[Any]) -> ClusterTable:
+        """Describe the clusters by the training items as people read them, and keep the table and the tree of names."""
+        self.clusters_ = table = self.describe(items)
+        if self.encoder_.input_type != "images":
+            self.tree_ = cluster_tree(self.cluster_centers_, table, self._row_texts(items), self.labels_)
+        return table
+
+    def _row_texts(self, items: Sequence[Any]) -> list[str]:
+        """Return the training items as texts."""
+        self._check_number(len(items))
+        return ["" if item is None else str(item) for item in items]
+
+    def _check_number(self, n_rows: int) -> None:
+        """Refuse items that cannot be the training items."""
+        if n_rows != len(self.labels_):
+            raise InputError(
+                f"The model was fitted to {len(self.labels_):,} items, and here are {n_rows:,}. Give the same ones, in "
+                "their order."
+            )
 
     def naming_plan(self, items: Sequence[Any] | None = None, *, n_texts: int = 8) -> NamingPlan:
         """Return what :meth:`name_clusters` would send: the keywords and some texts of every cluster.
@@ -118,8 +139,7 @@ class Described:
         if self.encoder_.input_type == "images":
             return {}
         if items is not None:
-            texts = ["" if item is None else str(item) for item in items]
-            return typical_texts(texts, self.labels_, self.confidence_, n_texts)
+            return typical_texts(self._row_texts(items), self.labels_, self.confidence_, n_texts)
         if hasattr(self, "sample_") and self.sample_.texts is not None:
             rows = self.sample_.rows
             return typical_texts(self.sample_.texts, self.labels_[rows], self.confidence_[rows], n_texts)
@@ -146,7 +166,7 @@ class Described:
         """
         self.fitted_objective()
         tree: ClusterTree = getattr(self, "tree_", None) or cluster_tree(self.cluster_centers_, self.clusters_)
-        chosen = [split] if isinstance(split, int) else list(split)
+        chosen = [int(split)] if isinstance(split, Integral) else list(split)
         if not chosen:
             return tree
         h, texts, labels = self._items_to_split(X)

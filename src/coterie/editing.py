@@ -38,14 +38,15 @@ class Editable(Described):
         ``confidence_`` is a lower bound and ``margin_`` an estimate.
         """
         groups = self._groups(clusters)
+        found = None if items is None else self._training_items(items)
         objective = self.fitted_objective()
         sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
         for group in groups:
             objective.merges = objective.merges.merge(group, sizes.tolist())
-        if items is None:
+        if found is None:
             self._merge_assignment()
         else:
-            self._reassign(items)
+            self._assign_and_describe(*found)
         return self
 
     def rename(self, names: Mapping[int, str]) -> Self:
@@ -102,15 +103,11 @@ class Editable(Described):
         self.clusters_ = merge_rows(self.clusters_, merges, self.labels_, self.confidence_)
         self.tree_ = cluster_tree(self.cluster_centers_, self.clusters_)
 
-    def _reassign(self, items: Any) -> None:
-        """Assign and describe the training items anew."""
+    def _training_items(self, items: Any) -> tuple[Rows[Any], Any]:
+        """Return the training items with the embeddings of the distinct ones, after a check of their number."""
         rows, h = self._embed(items, None)
-        if rows.n_rows != self.n_texts_:
-            raise InputError(
-                f"The model was fitted to {self.n_texts_:,} items, and here are {rows.n_rows:,}. Give the same ones, "
-                "in their order."
-            )
-        self._assign_and_describe(rows, h)
+        self._check_number(rows.n_rows)
+        return rows, h
 
 
 def _checked_name(cluster: int, name: str) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 from types import FrameType
 from typing import cast
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+CATCHING_WARNINGS = threading.Lock()
+"""Held while warnings are caught: their filters are those of the whole process, so one thread at a time."""
 
 
 class CoterieError(Exception):

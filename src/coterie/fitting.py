@@ -134,6 +134,8 @@ def find_n_clusters(
     lower, upper = n_clusters_range(setting)
     if lower == upper:
         return lower, None
-    h = encoder.embed_corpus(rows.take(sample_rows(rows.n_distinct, seed)))  # another try finds them in the cache
+    chosen = sample_rows(rows.n_distinct, seed)
+    items = rows.unique if len(chosen) == rows.n_distinct else rows.take(chosen)
+    h = encoder.embed_corpus(items)  # another try finds them in the cache
     curve = choose_n_clusters(h, lower=lower, upper=upper, seed=seed)
     return curve.n_clusters, curve

@@ -30,7 +30,10 @@ def cluster_parts(h: Vectors, texts: Sequence[str], n_parts: int | None, cluster
     if len(h) < max(n_parts or 0, _MIN_ITEMS):
         raise InputError(f"Cluster {cluster} has {count(len(h), 'items')} here, too few to divide it.")
     e = unit_rows(h)
-    candidates = [n_parts] if n_parts else range(2, min(_MAX_PARTS, len(h) // 2) + 1)
+    n_distinct = len(np.unique(e, axis=0))
+    if n_distinct < max(n_parts or 0, 2):
+        raise InputError(f"Cluster {cluster} has {count(n_distinct, 'distinct items')} here, too few to divide it.")
+    candidates = [n_parts] if n_parts else range(2, min(_MAX_PARTS, len(h) // 2, n_distinct) + 1)
     labels = max((_divide(e, k) for k in candidates), key=lambda found: cosine_silhouette(e, found))
     k = int(labels.max()) + 1
     centers = unit_rows(np.stack([e[labels == part].mean(axis=0) for part in range(k)]))

@@ -18,6 +18,12 @@ def texts(tmp_path, monkeypatch):
     return "texts.csv"
 
 
+def test_embed_finds_the_encoding_as_other_commands_do(invoke, texts, tmp_path):
+    (tmp_path / "old.csv").write_bytes("text\nred café\nblue café\ngreen café\n".encode("cp1252"))
+    invoke("embed", "old.csv", "--out", "vectors.npy", "-e", "tfidf")
+    assert len(np.load(tmp_path / "vectors.npy")) == 3
+
+
 def test_embed_writes_one_row_for_each_text(invoke, texts, tiny_bert, tmp_path):
     encoder = f"transformer(max_length=16):{tiny_bert}"
     result = invoke("embed", texts, "--out", "vectors.npy", "-e", encoder)

@@ -131,3 +131,13 @@ def test_a_method_that_trains_chooses_too(topics):
 def test_a_range_above_the_number_of_texts_is_refused():
     with pytest.raises(InputError, match="5 clusters need at least 5 distinct texts"):
         coterie.KMeans(n_clusters="5-9", encoder="tfidf").fit(["a b", "b c", "c d"])
+
+
+def test_a_range_above_what_halves_of_the_items_can_show_is_refused():
+    with pytest.raises(InputError, match=r"Among 5 to 60 clusters none can be chosen: .* there are 10"):
+        choose_n_clusters(np.eye(10, dtype=np.float32), lower=5, upper=60, seed=0)
+
+
+def test_repeated_vectors_give_no_warning_of_scikit_learn(recwarn):
+    choose_n_clusters(np.repeat(np.eye(6, dtype=np.float32), 25, axis=0), lower=2, upper=None, seed=0)
+    assert [str(warning.message) for warning in recwarn] == []

@@ -137,3 +137,18 @@ def test_a_name_with_half_a_surrogate_pair_can_be_saved(topics, tmp_path):
     model = coterie.KMeans(n_clusters=3, encoder="tfidf").fit(topics[0]).rename({0: "Sports \ud800"})
     model.save(tmp_path / "model")
     assert coterie.load(tmp_path / "model").clusters_.names[0] == "Sports ?"
+
+
+def test_a_merge_that_is_refused_changes_nothing(model, topics):
+    rows = len(model.describe())
+    with pytest.raises(InputError, match="was fitted to 90 items, and here are 10"):
+        model.merge([3, 1], topics[0][:10])
+    assert len(model.describe()) == rows
+    assert model.predict(topics[0]).tolist() == model.labels_.tolist()
+
+
+def test_names_that_change_places_do_so_in_the_tree_too(model):
+    first, second = model.clusters_[0], model.clusters_[1]
+    model.rename({first.cluster: second.name, second.cluster: first.name})
+    in_tree = {node.cluster: node.name for _, node in model.tree().root.walk() if node.cluster is not None}
+    assert in_tree == model.clusters_.names

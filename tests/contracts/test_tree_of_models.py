@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import coterie
@@ -47,3 +48,21 @@ def test_a_model_without_a_stored_tree_has_one(model):
     del model.tree_
     assert sorted(model.tree().root.clusters) == sorted(stored.root.clusters)
     model.tree_ = stored
+
+
+def test_clusters_of_vectors_have_the_names_of_their_texts_in_the_tree(topics):
+    vectors = coterie.make_encoder("tfidf").fit(topics[0]).embed(topics[0])
+    model = coterie.KMeans(n_clusters=3, encoder="precomputed").fit(topics[0], vectors=vectors)
+    in_tree = {node.cluster: node.name for _, node in model.tree().root.walk() if node.cluster is not None}
+    assert in_tree == model.clusters_.names
+    assert not any(name.startswith("Cluster") for name in in_tree.values())
+
+
+def test_a_cluster_of_a_few_distinct_items_is_divided_into_as_many_at_most():
+    vectors = np.repeat([[1, 0, 0], [0, 1, 0], [0, 0.8, 0.6], [0, 0.6, 0.8]], [20, 10, 10, 10], axis=0)
+    model = coterie.KMeans(n_clusters=2, encoder="precomputed").fit(vectors)
+    same, others = model.labels_[0], model.labels_[-1]
+    nodes = {node.cluster: node for _, node in model.tree(split=others).root.walk() if node.cluster is not None}
+    assert 2 <= len(nodes[others].children) <= 3
+    with pytest.raises(InputError, match="has 1 distinct item here, too few"):
+        model.tree(split=same)

@@ -62,3 +62,8 @@ def test_a_single_item_has_no_neighbors_to_confirm_it():
 def test_quality_is_deterministic():
     h, labels = blobs([1, 0, 0], [0.9, 0.3, 0], noise=0.3)
     assert quality(h, labels) == quality(h, labels)
+
+
+def test_without_any_clustered_item_no_cluster_has_a_quality():
+    h, labels = blobs([1, 0, 0], [0, 1, 0])
+    assert quality(h, np.full_like(labels, -1), k=2) == [None, None]

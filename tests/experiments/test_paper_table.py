@@ -11,6 +11,7 @@ from coterie.errors import InputError
 from coterie.experiments.collection import Results, collect, is_old
 from coterie.experiments.estimate import estimate, n_steps, parse_duration, within
 from coterie.experiments.figures import draw
+from coterie.experiments.jobs import Job
 from coterie.experiments.paper_table import make
 from coterie.experiments.registry import Experiment
 from coterie.experiments.status import make_list
@@ -247,3 +248,7 @@ def test_times_are_read(text, seconds):
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(InputError, match="is not a time"):
         parse_duration(text)
+
+
+def test_a_file_of_ones_own_has_an_estimate_too():
+    assert estimate(Job("kmeans", "my.csv", 0, "cpu"), []) > 0

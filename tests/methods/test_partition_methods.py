@@ -50,3 +50,8 @@ def test_iterations_change_the_clusters_of_linkage_only_a_little(topics):
     refined = coterie.HACSD(n_clusters=3, encoder="tfidf", iterations=2).fit(topics[0])
     assert len(set(refined.labels_)) == 3
     assert (plain.labels_ == refined.labels_).mean() > 0.9
+
+
+def test_more_minimum_samples_than_items_are_refused():
+    with pytest.raises(InputError, match="min_samples is 500, but there are 90 distinct items"):
+        coterie.HDBSCAN(encoder="precomputed", min_samples=500).fit(np.random.default_rng(0).normal(size=(90, 4)))

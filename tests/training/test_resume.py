@@ -186,3 +186,20 @@ def test_one_checkpoint_is_used_by_one_training_at_a_time(topics, tmp_path):
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_training(topics):
     with pytest.raises(InputError, match=r"Cannot write /proc/run\.checkpoint"):
         small(checkpoint="/proc/run.checkpoint").fit(topics[0])
+
+
+def test_a_run_that_a_deadline_ended_stays_ended_when_its_results_are_asked_for_again(topics, tmp_path):
+    """It was trained for its whole budget: the same command writes the results, and trains no longer."""
+    settings = {"n_clusters": 3, "encoder": "tfidf", "init": "kmeans", "epochs": 10_000, "max_steps": None}
+    settings |= {"checkpoint": tmp_path / "c", "random_state": 0, "guard": "off"}
+    first = coterie.SCCL(time_budget=2.5, **settings).fit(topics[0])
+    assert 0 < len(first.history_) < 10_000
+    again = coterie.SCCL(time_budget=60.0, **settings).fit(topics[0])
+    assert [record["step"] for record in again.history_] == [record["step"] for record in first.history_]
+    assert again.labels_.tolist() == first.labels_.tolist()
+
+
+def test_vectors_of_texts_and_a_checkpoint_go_together(topics, tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(len(topics[0]), 4)).astype(np.float32)
+    model = coterie.SCCL(n_clusters=3, encoder="precomputed", epochs=1, checkpoint=tmp_path / "c", random_state=0)
+    assert len(model.fit(topics[0], vectors=vectors).labels_) == len(topics[0])

@@ -19,7 +19,7 @@ def embed(
     encoder: Annotated[str, typer.Option("--encoder", "-e", help="`coterie encoders` lists them.")] = "bundled",
     column: options.Column = None,
     file_format: options.Format = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     force: options.Force = False,
     quiet: options.Quiet = False,

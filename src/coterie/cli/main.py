@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Annotated
 
@@ -79,7 +78,5 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
-    if "TORCHELASTIC_RUN_ID" in os.environ:  # torchrun: advice for programmers is not for users
-        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     check_streams()
     app()

@@ -62,7 +62,8 @@ def show_plan(model: Clusterer, given: Input, chosen: LanguageModel, *, as_json:
 
     plan = model.naming_plan(given.texts)
     if as_json:
-        texts = [{"cluster": cluster, "texts": texts} for cluster, texts in plan.texts.items()]
+        sent = {} if chosen.is_local else plan.texts  # a local model reads keywords only
+        texts = [{"cluster": cluster, "texts": texts} for cluster, texts in sent.items()]
         print_json({"to": chosen.identity, "calls": plan.n_calls, "clusters": texts})
     elif not chosen.is_local:
         rows = [(str(cluster), text) for cluster, texts in plan.texts.items() for text in texts]

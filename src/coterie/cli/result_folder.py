@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 
 def described(model: Clusterer, given: Input) -> ClusterTable:
     """Return the table of clusters; for vectors and images, with the texts or files of the input as examples."""
-    from coterie.describe.tree import cluster_tree
-
-    if given.items is given.texts:
-        return model.describe()
-    model.clusters_ = table = model.describe(given.texts)
-    if given.noun == "texts":
-        texts = ["" if text is None else str(text) for text in given.texts]
-        model.tree_ = cluster_tree(model.cluster_centers_, table, texts, model.labels_)
-    return table
+    return model.describe() if given.items is given.texts else model.describe_by(given.texts)
 
 
 def result_tables(given: Input, model: Clusterer, table: ClusterTable, *, raw: bool) -> dict[str, Table]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from contextlib import suppress
 
@@ -15,11 +14,10 @@ from torch import Tensor, nn
 
 from coterie.arrays import is_large, row_chunks, subsample
 from coterie.contracts import Labels, Vectors
-from coterie.errors import InputError
+from coterie.errors import CATCHING_WARNINGS, InputError
 
 _SPARSE = 0.05  # share of numbers that are not zero, below which a sparse matrix is faster: word counts, TF-IDF
 _SAMPLE = 8192  # rows on which random initializations are compared where time counts
-_CATCHING = threading.Lock()  # warnings are caught for the whole process: one thread at a time
 
 
 def kmeans_centers(
@@ -39,7 +37,7 @@ def kmeans_centers(
         kmeans = SklearnKMeans(n_clusters, init="k-means++", n_init=n_init, random_state=seed)
     else:
         kmeans = SklearnKMeans(n_clusters, init=init.numpy(), n_init=1, random_state=seed)
-    with _CATCHING, warnings.catch_warnings(record=True) as caught:
+    with CATCHING_WARNINGS, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         kmeans.fit(_without_zeros(h), sample_weight=counts.numpy())
     for warning in caught:

@@ -16,6 +16,7 @@ For every candidate K, k-means runs on two random halves of the items. Three sco
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -24,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from coterie.arrays import unit_rows
 from coterie.contracts import Labels, Vectors
-from coterie.errors import InputError
+from coterie.errors import CATCHING_WARNINGS, InputError
 from coterie.knn.graph import knn_graph
 from coterie.knn.smoothing import compress, smooth
 from coterie.progress import track
@@ -166,6 +168,11 @@ def _numbers(lower: int, upper: int | None, n_items: int) -> list[int]:
     largest = n_items // 2 - 1  # halves must have more items than clusters
     wanted = min(n_items // _MIN_CLUSTER_SIZE, _MAX_CLUSTERS) if upper is None else upper
     last = max(min(wanted, largest), 1)
+    if upper is not None and lower > last:
+        raise InputError(
+            f"Among {lower} to {upper} clusters none can be chosen: halves of at most {_SAMPLE:,} distinct items are "
+            f"compared, and there are {n_items:,}. Give the number itself, or a range that begins at {last} or below."
+        )
     first = min(lower, last)
     n_steps = int(np.ceil(np.log(last / first) / np.log(_STEP))) + 1
     return sorted({round(k) for k in np.geomspace(first, last, n_steps)})
@@ -199,7 +206,10 @@ def held_out_likelihood(fitted: Vectors, labels: Labels, others: Vectors) -> flo
 
 def _kmeans(x: Vectors, rows: Vectors, k: int, seed: int) -> Labels:
     """Return the labels of ``rows`` by k-means centers of ``x``."""
-    return np.asarray(KMeans(k, n_init=1, random_state=seed).fit(x).predict(rows), dtype=np.int64)
+    with CATCHING_WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of fewer distinct items than clusters
+        fitted = KMeans(k, n_init=1, random_state=seed).fit(x)
+    return np.asarray(fitted.predict(rows), dtype=np.int64)
 
 
 def _separation(x: Vectors, labels: Labels) -> float:

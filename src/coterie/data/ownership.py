@@ -33,8 +33,11 @@ def add_to_marker(path: Path) -> None:
     marker = path.parent / MARKER
     value = _read(marker)
     if isinstance(value, dict) and _LISTS[MARKER](value) and path.name not in value["files"]:
+        from coterie.data.atomic import atomic_file  # which imports this module
+
         value["files"] = sorted([*value["files"], path.name])
-        marker.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        with atomic_file(marker) as temporary:
+            temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:

@@ -38,6 +38,8 @@ def cluster_quality(h: Vectors, counts: NDArray[np.int64], labels: Labels, n_clu
     -1 for items without a cluster.
     """
     valid = labels >= 0
+    if not valid.any():  # all are below `min_confidence`
+        return [None] * n_clusters
     e = unit_rows(h if valid.all() else h[valid])
     labels, weights = labels[valid], counts[valid].astype(np.float64)
     means = _means(e, labels, weights, n_clusters)

@@ -103,7 +103,7 @@ class ClusterTree:
         """Return the tree with other names of clusters; groups are named after their members anew."""
         nodes = [node for _, node in self.root.walk()]
         taken = {_name(node, names) for node in nodes if node.cluster is not None}
-        if taken == {node.name for node in nodes if node.cluster is not None}:
+        if all(_name(node, names) == node.name for node in nodes):
             return self
         children = [_renamed(child, names, taken) for child in self.root.children]
         return ClusterTree(replace(self.root, children=tuple(children)))
@@ -170,12 +170,12 @@ def _keywords(members: list[list[TreeNode]], counts: _Counts | None) -> list[lis
     if counts is None:
         return [[] for _ in members]
     clusters = [[k for node in nodes for k in node.clusters] for nodes in members]
-    words = [_total(counts[0][k] for k in own) for own in clusters]
-    pairs = [_total(counts[1][k] for k in own) for own in clusters]
+    words = [total_counts(counts[0][k] for k in own) for own in clusters]
+    pairs = [total_counts(counts[1][k] for k in own) for own in clusters]
     return choose_keywords(words, pairs, n_words=_N_KEYWORDS)
 
 
-def _total(counters: Iterable[Counter[_Term]]) -> Counter[_Term]:
+def total_counts(counters: Iterable[Counter[_Term]]) -> Counter[_Term]:
     """Return the sum of counters; the builtin ``sum`` would copy it for each of them."""
     total: Counter[_Term] = Counter()
     for counter in counters:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from typing import Any, Self
 
@@ -12,13 +11,12 @@ import torch
 from coterie.arrays import unit_rows
 from coterie.contracts import Items, Vectors
 from coterie.encoders.encoder import Encoder, EncoderState, make_encoder
-from coterie.errors import InputError, MissingExtraError, NotFittedError
+from coterie.errors import CATCHING_WARNINGS, InputError, MissingExtraError, NotFittedError
 from coterie.hyper import hyper
 from coterie.knn.classifier import KNNClassifier
 from coterie.knn.graph import KNNGraph, knn_graph
 
 _POWER = 10.0  # exponent of the cosine in the weight of a training text for the place of a new one
-_CATCHING = threading.Lock()  # warnings are caught for the whole process: one thread at a time
 _CHUNK = 4096  # new texts that are placed at once
 
 
@@ -145,7 +143,7 @@ def reduce_dimensions(h: Vectors, n_components: int, graph: KNNGraph, min_dist: 
     own = np.arange(len(h))[:, None]  # UMAP counts a text as its own first neighbor
     indices = np.hstack([own, graph.indices])
     distances = np.hstack([np.zeros(own.shape, np.float32), np.clip(1 - graph.similarities, 0, None)])
-    with _CATCHING, warnings.catch_warnings():
+    with CATCHING_WARNINGS, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of umap: no TensorFlow, a graph in several pieces, no `transform`
         try:
             from umap import UMAP

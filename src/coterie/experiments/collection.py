@@ -99,7 +99,7 @@ def collect(experiment: Experiment, results: Results) -> Collection:
 
 def row_of(job: Job, common: Mapping[str, object]) -> Row:
     """Return the run of a job, and the settings in which it differs from the other jobs of the experiment."""
-    changed = {name: value for name, value in job.overrides.items() if common.get(name, job) != value}
+    changed = {name: value for name, value in job.overrides.items() if name not in common or common[name] != value}
     return " ".join(filter(None, [run_of(job), assignments(changed)]))
 
 

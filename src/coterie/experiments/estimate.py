@@ -19,6 +19,7 @@ _ADAM_SECONDS = 0.2  # a step of Adam on all weights, which small batches feel
 _BFLOAT16 = 1 / 2.6  # a step in bfloat16, relative to float32, on a processor that has it
 _CORES_USED = 1.7  # of two, by a training with two threads
 _SECONDS_PER_ITEM = 0.003  # of methods that train nothing, with the encoding
+_USUAL_ITEMS = 10_000  # of a user's own file, which is not read for an estimate
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
@@ -38,9 +39,10 @@ def estimate(job: Job, results: Iterable[Result]) -> float:
     ]
     if same:
         return min(same)
-    steps = n_steps(job.params, DATASETS[job.dataset].n_items if job.dataset in DATASETS else 10_000)
+    n_items = DATASETS[job.dataset].n_items if job.dataset in DATASETS else _USUAL_ITEMS
+    steps = n_steps(job.params, n_items)
     if not steps:
-        return _SECONDS_PER_ITEM * DATASETS[job.dataset].n_items
+        return _SECONDS_PER_ITEM * n_items
     times, others = ([time for result in known if (time := _step_seconds(result))] for known in (of_set, of_method))
     per_item = min(times) if times else median(others) if others else _STEP_SECONDS / _STEP_BATCH
     seconds = steps * job.params["batch_size"] * per_item * _layers_factor(job.params) * format_factor

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coterie.data.atomic import atomic_file
 from coterie.errors import InputError
 from coterie.experiments.collection import Collection, Row
 from coterie.experiments.jobs import Result
@@ -51,7 +52,9 @@ def draw(found: Collection, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{experiment.name}.{kind}" for kind in ("png", "svg")]
         for path in paths:
-            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+            kind = path.suffix[1:]
+            with atomic_file(path) as temporary:
+                figure.savefig(temporary, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
     return paths
 
 

@@ -38,7 +38,9 @@ class KNNGraph(NamedTuple):
         Two rows are mutual neighbors if each is among the k nearest of the other.
         """
         own = np.arange(len(self.indices))[:, None]  # (N, 1)
-        is_mutual = (self.indices[self.indices] == own[:, :, None]).any(axis=2)  # (N, k)
+        is_mutual = np.empty(self.indices.shape, dtype=bool)
+        for j, near in enumerate(self.indices.T):  # not (N, k, k) at once
+            is_mutual[:, j] = (self.indices[near] == own).any(axis=1)
         return np.where(is_mutual, self.indices, own)
 
     def weights(self, power: float) -> csr_matrix:

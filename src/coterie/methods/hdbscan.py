@@ -23,7 +23,7 @@ from sklearn import cluster
 from coterie.clustering.n_clusters import NClusters
 from coterie.contracts import Corpus, Labels, Objective
 from coterie.encoders.encoder import EncoderLike
-from coterie.errors import NumberOfClustersWarning, user_level
+from coterie.errors import InputError, NumberOfClustersWarning, user_level
 from coterie.fitting import Fit
 from coterie.hyper import hyper
 from coterie.partition_clusterer import PartitionClusterer, PartitionObjective
@@ -47,6 +47,8 @@ class HDBSCAN(PartitionClusterer, name="hdbscan"):
     def partition(self, corpus: Corpus, seed: int) -> Labels:
         """Return the regions; one cluster of all items if there is none."""
         n = len(corpus.h)
+        if self.min_samples is not None and self.min_samples > n:
+            raise InputError(f"min_samples is {self.min_samples}, but there are {n:,} distinct items. Lower it.")
         size = min(self.min_cluster_size, max(n // 2, 2))
         model = cluster.HDBSCAN(min_cluster_size=size, min_samples=self.min_samples, copy=True)
         labels: Labels = model.fit_predict(corpus.h.numpy()).astype("int64") if n > 2 else np.full(n, -1)

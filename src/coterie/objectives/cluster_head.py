@@ -1,4 +1,4 @@
-"""Base class of objectives whose linear head assigns, and is trained by a loss on its own predictions (CC, SCAN)."""
+"""Base class of objectives whose linear head assigns, and is trained by a loss on its own predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base class of objectives that train embeddings and then cluster them by k-means (TSDAE, VaSCL)."""
+"""Base class of objectives that train embeddings and then cluster them by k-means."""
 
 from __future__ import annotations
 

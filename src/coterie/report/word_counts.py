@@ -8,6 +8,7 @@ from math import log
 
 from coterie.contracts import Labels
 from coterie.describe.keywords import count_words
+from coterie.describe.tree import total_counts
 from coterie.report.data import WordCount
 
 _WEIGHTS = (0.0, 0.3, 0.6, 1.0)  # of frequency against distinctiveness, from one end of the slider to the other
@@ -23,7 +24,7 @@ def word_counts(
     (Sievert and Shirley, 2014, LDAvis, Sec. 3.1) for several weights :math:`\lambda`.
     """
     counts, _ = count_words(texts, labels, n_clusters)
-    total: Counter[str] = sum(counts, Counter())
+    total = total_counts(counts)
     return [_candidates(of_cluster, total, n_words) for of_cluster in counts], [c.total() for c in counts]
 
 

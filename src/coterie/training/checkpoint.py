@@ -50,7 +50,7 @@ class Checkpoint:
             tensors |= {f"adam.{number}.{slot}": value for slot, value in slots.items()}
         tensors |= {f"random.{device}": state for device, state in random_states().items()}
         meta = {
-            "fingerprint": self.fingerprint, "step": run.step, "history": run.history,
+            "fingerprint": self.fingerprint, "step": run.step, "total": run.total, "history": run.history,
             "sums": dict(run.sums), "guard": run.guard.state(),
         }  # fmt: skip
         contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
@@ -72,6 +72,7 @@ class Checkpoint:
             _check_state(trained, run.objective)
             _check_state(best, run.objective)
             run.step, run.history = meta["step"], meta["history"]
+            run.total = meta.get("total", run.total)  # a deadline may have shortened the plan
             run.sums.update(meta["sums"])
             run.objective.load_state_dict(best, strict=False)  # fails here if a shape is wrong, not after the training
             run.objective.load_state_dict(trained, strict=False)
@@ -157,6 +158,9 @@ def _check_meta(meta: dict[str, Any], total: int) -> None:
     step, history = meta["step"], meta["history"]
     if not isinstance(step, int) or not 0 <= step <= total:
         raise ValueError(f"it is at step {step!r:.20} of {total}")
+    planned = meta.get("total", total)
+    if not isinstance(planned, int) or not step <= planned <= total:
+        raise ValueError(f"it ends at step {planned!r:.20} of {total}")
     if not isinstance(history, list) or not all(isinstance(record, dict) for record in history):
         raise ValueError("its history is not a list of records")
     if not all(isinstance(value, int | float) for value in meta["sums"].values()):

@@ -1,1 +1,1 @@
-"""Networks that are not transformers over texts: fixed, linear, images."""
+"""Networks that are not transformers over texts: frozen vectors, layers above them, auto-encoders, words, images."""
