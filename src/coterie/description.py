@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -166,7 +165,7 @@ class Described:
         """
         self.fitted_objective()
         tree: ClusterTree = getattr(self, "tree_", None) or cluster_tree(self.cluster_centers_, self.clusters_)
-        chosen = [int(split)] if isinstance(split, Integral) else list(split)
+        chosen = [int(split)] if isinstance(split, int | np.integer) else list(split)
         if not chosen:
             return tree
         h, texts, labels = self._items_to_split(X)
