@@ -22,7 +22,7 @@ EXPERIMENTS = (
     "sccl-paper-tweet", "aecl-paper-tweet", "aecl-paper-rstc-tweet", "deccrl-paper", "clusterbert-paper", "tcc-paper",
     "sccl-paper-views", "aecl-paper-views",
 )  # fmt: skip
-_HEAD = "| run | set | views | epochs | steps | minutes | GB | before | last tenth | last | published |"
+_HEAD = "| run | set | views | epochs, steps | minutes, GB | before | last tenth | last | published |"
 _METRICS = ("acc", "nmi")
 Result = dict[str, Any]
 Point = dict[str, Any]
@@ -35,7 +35,7 @@ def main() -> None:
 
 def table(results: Results) -> str:
     """Return a row for every run that there is."""
-    rows = [_HEAD, "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    rows = [_HEAD, "|---|---|---|--:|--:|--:|--:|--:|--:|"]
     for name in EXPERIMENTS:
         for run, cells in collect(experiment(name), results).cells.items():
             rows += [f"| {' | '.join([run, *_cells(result)])} |" for cell in cells.values() for result in cell]
@@ -49,10 +49,8 @@ def _cells(result: Result) -> list[str]:
     return [
         result["set"],
         "published" if "views" in result else result["params"]["augmenter"],
-        str(len(curve) - 1),
-        str(last["step"]),
-        f"{result['processor_seconds'] / 60:.0f}" if "processor_seconds" in result else "–",
-        f"{result['peak_gb']:.1f}",
+        f"{len(curve) - 1}, {last['step']}",
+        f"{result['processor_seconds'] / 60:.0f}, {result['peak_gb']:.1f}" if "processor_seconds" in result else "–",
         _scores(curve[:1]),
         _scores(curve[-max(1, (len(curve) - 1) // 10) :]),
         _scores(curve[-1:]),

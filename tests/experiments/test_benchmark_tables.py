@@ -111,5 +111,5 @@ def test_a_run_of_a_paper_is_shown_before_training_at_its_end_and_after_it():
     more = {"curve": curve, "processor_seconds": 150.0, "peak_gb": 2.04}
     table = paper_runs.table(paper_runs.Results([job.to_dict() | more]))
     assert table.splitlines()[2:] == [
-        "| tcc | tweet | dropout | 20 | 21 | 2 | 2.0 | 50.0 / 60.0 | 70.5 / 60.0 | 71.0 / 60.0 | – |"
+        "| tcc | tweet | dropout | 20, 21 | 2, 2.0 | 50.0 / 60.0 | 70.5 / 60.0 | 71.0 / 60.0 | – |"
     ]
