@@ -139,8 +139,8 @@ class Clusterer(
         """
         rows, h = self._embed(X, column)
         labels = most_probable(self.objective_, h, rows.unique).labels
-        is_trained = not isinstance(self.objective_.network, FrozenNetwork)
-        return neighbor_agreement(self.encoder_.embed(rows.unique) if is_trained else h, labels)
+        untrained = h if isinstance(self.objective_.network, FrozenNetwork) else self.encoder_.embed(rows.unique)
+        return neighbor_agreement(untrained, labels)
 
     def transform(self, X: Any, *, column: str | None = None) -> Vectors:  # noqa: N803
         """Return the embeddings h (N, D); blank texts are NaN."""
@@ -265,10 +265,8 @@ class Clusterer(
             rows = self._check(X, column, self.encoder_, reset=False)
             h = network.embed(rows.unique)
         if not np.isfinite(h).all():
-            raise ArtifactError(
-                "The model gives embeddings that contain NaN or infinity: its weights are damaged, or its encoder is. "
-                "Fit it again, or load a good copy."
-            )
+            problem = "The embeddings contain NaN or infinity: the weights of the model or of its encoder are damaged."
+            raise ArtifactError(f"{problem} Fit it again, or load a good copy.")
         return rows, h
 
     def _check(self, X: Any, column: str | None, encoder: Encoder, *, reset: bool) -> Rows[Any]:  # noqa: N803
