@@ -14,6 +14,7 @@ import coterie
 from coterie.data.lock import exclusive
 from coterie.errors import CheckpointWarning, InputError, TrainingStopped
 from coterie.methods.sccl import SCCL
+from coterie.training.stopping import Stopping
 
 
 def small(**options):
@@ -89,6 +90,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from coterie.methods.sccl import SCCL
+from coterie.training.stopping import Stopping
 
 torch.set_num_threads(1)
 folder, texts = Path(sys.argv[1]), json.loads(sys.argv[2])
@@ -188,13 +190,15 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_training(topi
         small(checkpoint="/proc/run.checkpoint").fit(topics[0])
 
 
-def test_a_run_that_a_deadline_ended_stays_ended_when_its_results_are_asked_for_again(topics, tmp_path):
+def test_a_run_that_a_deadline_ended_stays_ended_when_its_results_are_asked_for_again(topics, tmp_path, monkeypatch):
     """It was trained for its whole budget: the same command writes the results, and trains no longer."""
-    settings = {"n_clusters": 3, "encoder": "tfidf", "init": "kmeans", "epochs": 10_000, "max_steps": None}
-    settings |= {"checkpoint": tmp_path / "c", "random_state": 0, "guard": "off"}
-    first = coterie.SCCL(time_budget=2.5, **settings).fit(topics[0])
-    assert 0 < len(first.history_) < 10_000
-    again = coterie.SCCL(time_budget=60.0, **settings).fit(topics[0])
+    settings = {"n_clusters": 3, "encoder": "tfidf", "init": "kmeans", "epochs": 10, "guard": "off", "random_state": 0}
+    asked = iter(range(1000))
+    monkeypatch.setattr(Stopping, "is_late", lambda *_: next(asked) >= 3)  # after the second step, within an epoch
+    first = coterie.SCCL(checkpoint=tmp_path / "c", **settings).fit(topics[0])
+    assert 0 < len(first.history_) < 10
+    monkeypatch.undo()
+    again = coterie.SCCL(checkpoint=tmp_path / "c", **settings).fit(topics[0])
     assert [record["step"] for record in again.history_] == [record["step"] for record in first.history_]
     assert again.labels_.tolist() == first.labels_.tolist()
 
